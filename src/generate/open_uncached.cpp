@@ -8,12 +8,22 @@
 #include "attn/open/session.h"
 
 namespace attn::generate {
+namespace {
+
+/// Returns whether texts may contain images of any size.
+bool sees_images(const keras::Model& model) {
+  const auto how = model.image_prompt();
+  return how && how->merge > 0;
+}
+
+}  // namespace
 
 UncachedSequences uncached_sequences(const open::LoadedModel& loaded, const open::Execution& execution,
                                      const std::optional<std::int64_t>& length) {
   keras::LowerOptions lower = open::lower_options(execution, {});
   lower.batch = 1;
   lower.sequence_length = length;
+  if (sees_images(loaded.model)) lower.image_rows = 0;
   const graph::Graph graph = loaded.model.lower(lower);
   UncachedSequences out;
   out.inputs = sequence_inputs(graph, loaded.file);
@@ -28,14 +38,17 @@ std::unique_ptr<UncachedDecoder> open_uncached(const backends::Backend& backend,
                                                const open::Execution& execution, const UncachedSequences& sequences,
                                                std::size_t rows, Dim branches,
                                                const std::vector<std::vector<Token>>& encoder_tokens,
-                                               const open::Listener& listener) {
+                                               const SeenImages& images, const open::Listener& listener) {
   keras::LowerOptions lower = open::lower_options(execution, {});
   lower.batch = static_cast<std::int64_t>(rows) * branches;
   lower.sequence_length = sequences.length;
+  const auto arrays = images.arrays(static_cast<Dim>(rows), branches, sequences.length);
+  if (sees_images(loaded.model)) lower.image_rows = arrays.empty() ? 0 : arrays.front().tensor.shape()[0];
   graph::Graph graph = loaded.model.lower(lower);
   open::require_memory(loaded, lower, graph, backend, execution);
   return std::make_unique<UncachedDecoder>(backend, std::move(graph), open::load_weights(loaded, execution, listener),
-                                           sequences.inputs, branches, encoder_tokens, execution.compile_options());
+                                           sequences.inputs, branches, encoder_tokens, execution.compile_options(),
+                                           arrays);
 }
 
 }  // namespace attn::generate

@@ -67,7 +67,7 @@ SequenceInputs sequence_inputs(const graph::Graph& graph, const std::string& nam
 UncachedDecoder::UncachedDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
                                  const SequenceInputs& inputs, Dim branches,
                                  const std::vector<std::vector<Token>>& encoder_tokens,
-                                 const backends::CompileOptions& options)
+                                 const backends::CompileOptions& options, const std::vector<NamedTensor>& arrays)
     : tokens_input_(inputs.tokens), mask_input_(inputs.mask) {
   const graph::ValueId output = graph.outputs.front().value;
   const Shape shape = graph.value(output).shape;
@@ -75,7 +75,11 @@ UncachedDecoder::UncachedDecoder(const backends::Backend& backend, graph::Graph 
   capacity_ = shape[1];
   vocabulary_size_ = shape[2];
   gives_probabilities_ = is_softmax(graph, output);
-  for (const graph::ValueId id : graph.inputs) inputs_.emplace_back(graph.value(id).dtype, graph.value(id).shape);
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& input = graph.value(id);
+    const auto given = std::ranges::find(arrays, input.name, &NamedTensor::name);
+    inputs_.push_back(given == arrays.end() ? Tensor(input.dtype, input.shape) : given->tensor);
+  }
   if (inputs.encoder) {
     const Tensor& array = inputs_[*inputs.encoder];
     const Dim length = array.shape()[1];

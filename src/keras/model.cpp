@@ -23,6 +23,7 @@
 #include "model/lower.h"
 #include "model/names.h"
 #include "model/policies.h"
+#include "model/sees_images.h"
 #include "model/summarize.h"
 #include "model/tasks/task.h"
 #include "model/trace_masks.h"
@@ -231,8 +232,9 @@ std::optional<TaskInfo> Model::task() const {
 bool Model::decodes() const { return dynamic_cast<Decodes*>(parts_->model()) != nullptr; }
 
 std::optional<ImagePrompt> Model::image_prompt() const {
-  auto* decodes = dynamic_cast<Decodes*>(parts_->model());
-  return decodes == nullptr ? std::nullopt : decodes->image_prompt();
+  if (auto* decodes = dynamic_cast<Decodes*>(parts_->model())) return decodes->image_prompt();
+  const auto* sees = dynamic_cast<const SeesImages*>(parts_->model());
+  return sees == nullptr ? std::nullopt : sees->image_prompt();
 }
 
 std::optional<ImageTexts> Model::image_texts() const {

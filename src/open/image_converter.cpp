@@ -1,5 +1,6 @@
 #include "attn/open/image_converter.h"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,14 @@ Tensor floats_of(const Tensor& pixels, bool channels_first) {
   float* const to = out.as<float>().data();
   for (Dim at = 0; at < height * width; ++at)
     for (Dim c = 0; c < 3; ++c) to[channels_first ? c * height * width + at : 3 * at + c] = from[3 * at + c];
+  return out;
+}
+
+/// Returns a copy as float32.
+Tensor copied(const Tensor& result, const Shape& shape) {
+  const Tensor floats = result.cast(DType::float32);
+  Tensor out(DType::float32, shape);
+  std::memcpy(out.data(), floats.data(), static_cast<std::size_t>(floats.bytes()));
   return out;
 }
 
@@ -61,16 +70,33 @@ void ImageConverter::prepare(const Shape& size, const Execution& execution) {
   prepared_ = size;
 }
 
-Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
+std::vector<NamedTensor> ImageConverter::run(const Tensor& pixels, const Execution& execution) {
   const Dim height = pixels.shape()[0], width = pixels.shape()[1];
   prepare(channels_first_ ? Shape{3, height, width} : Shape{height, width, 3}, execution);
   const std::vector<Tensor> inputs{floats_of(pixels, channels_first_).cast(dtype_)};
   session_->run(inputs);
-  const Tensor result = session_->outputs().front().tensor.cast(DType::float32);  // valid until the next pass
-  const Shape& shape = result.shape();
-  Tensor out(DType::float32, {shape[1], shape[2], shape[3]});
-  std::memcpy(out.data(), result.data(), static_cast<std::size_t>(result.bytes()));
-  return out;
+  return session_->outputs();
+}
+
+Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
+  const std::vector<NamedTensor> results = run(pixels, execution);
+  if (results.size() != 1)
+    throw bad_input("{}: the converter cuts images into patches, but the model takes whole images", printable(source_));
+  const Shape shape = results.front().tensor.shape();
+  return copied(results.front().tensor, {shape[1], shape[2], shape[3]});
+}
+
+PatchImage ImageConverter::patches(const Tensor& pixels, const Execution& execution) {
+  const std::vector<NamedTensor> results = run(pixels, execution);
+  const auto find = [&](std::string_view name) {
+    const auto found = std::ranges::find(results, name, &NamedTensor::name);
+    if (found == results.end())
+      throw bad_input("{}: the model needs a converter that cuts images into patches", printable(source_));
+    return found->tensor;
+  };
+  const Tensor grid = find("grid_thw"), patches = find("patches");
+  return {copied(patches, patches.shape()),
+          {static_cast<std::int64_t>(grid.at(1)), static_cast<std::int64_t>(grid.at(2))}};
 }
 
 std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
@@ -79,19 +105,42 @@ std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
   return ImageConverter(std::move(found->source), std::move(found->config));
 }
 
-std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<std::string>& files,
-                                   const std::string& input, const Shape& image, const Execution& execution,
-                                   const Listener& listener) {
+namespace {
+
+/// Returns the model's converter for the input `input`. Throws Error (bad_input) if there is none.
+ImageConverter required_converter(const LoadedModel& loaded, const std::string& input) {
   auto converter = image_converter_of(loaded);
   if (!converter)
     throw bad_input(
         "{}: the model has no ImageConverter, which `images` needs to know the scale of the pixels; give the array of "
         "'{}' by `inputs`",
         loaded.file, printable(input));
+  return std::move(*converter);
+}
+
+}  // namespace
+
+std::vector<PatchImage> convert_patches(const LoadedModel& loaded, const std::vector<std::string>& files,
+                                        const Execution& execution, const Listener& listener) {
+  std::vector<PatchImage> out;
+  if (files.empty()) return out;
+  ImageConverter converter = required_converter(loaded, "pixel_values");
+  const std::unique_ptr<Work> work = listener.begin("converting images", static_cast<double>(files.size()));
+  for (const std::string& file : files) {
+    out.push_back(converter.patches(io::read_image(file), execution));
+    work->advance();
+  }
+  return out;
+}
+
+std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<std::string>& files,
+                                   const std::string& input, const Shape& image, const Execution& execution,
+                                   const Listener& listener) {
+  ImageConverter converter = required_converter(loaded, input);
   const std::unique_ptr<Work> work = listener.begin("reading images", static_cast<double>(files.size()));
   std::vector<Tensor> rows;
   for (const std::string& file : files) {
-    rows.push_back(converter->convert(io::read_image(file), execution));
+    rows.push_back(converter.convert(io::read_image(file), execution));
     const Shape& made = rows.back().shape();
     for (int axis = 0; axis < made.rank(); ++axis)
       if (image[axis] != kUnknown && image[axis] != made[axis])

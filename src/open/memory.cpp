@@ -70,7 +70,8 @@ std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
   for (const graph::ValueId id : graph.inputs) {
     const graph::Value& value = graph.value(id);
     const bool tokens = !is_floating(value.dtype) && value.shape.rank() == 2;
-    if (tokens || value.shape.rank() == 3) return value.shape[1];
+    const bool is_absent = value.shape.rank() > 1 && value.shape[1] == 0;  // such as images that no text has
+    if (!is_absent && (tokens || value.shape.rank() == 3)) return value.shape[1];
   }
   return std::nullopt;
 }

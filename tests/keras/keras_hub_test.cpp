@@ -1,6 +1,7 @@
 // KerasHub's layers and backbones: their errors, and the forms of their configs. Numbers are checked in tests/fixtures.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ const std::string kGemma3n =
     R"( "layer_types": ["full_attention", "sliding_attention"], "sliding_window": 3, "rope_theta": 100.0,)"
     R"( "max_position_embeddings": 16, "vocab_size_per_layer_input": 9, "hidden_size_per_layer_input": 2,)"
     R"( "laurel_rank": 2)";
+const std::string kQwen3_5 = kGrouped + R"(, "head_dim": 8)";
+const std::string kQwen3_5Encoder =
+    R"("depth": 1, "hidden_size": 8, "intermediate_size": 12, "patch_size": 2, "num_position_embeddings": 9)";
 const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8, "mlp_dim": 12)";
 
 std::string object(const std::string& class_name, const std::string& config) {
@@ -270,6 +274,33 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        {},
        "expected the name of an activation"},
       {"Qwen3MoeBackbone", kGrouped + kExperts, {}, "3 experts cannot be chosen of 2"},
+      {"Qwen3_5Backbone",
+       kQwen3_5 + R"(, "vision_encoder": {"class_name": "Dense", "config": {"units": 2}})",
+       {},
+       "/config/vision_encoder: expected a Qwen3_5VisionEncoder, not a Dense"},
+      {"Qwen3_5Backbone",
+       kQwen3_5 + R"(, "vision_encoder": )" +
+           object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 2, "out_hidden_size": 9)"),
+       {},
+       "/config/vision_encoder: the encoder gives 9 features, and the text model has 8"},
+      {"Qwen3_5Backbone",
+       kQwen3_5 + R"(, "vision_encoder": )" + object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 3)"),
+       {},
+       "/config/num_heads: 8 features cannot be divided among 3 heads"},
+      {"Qwen3_5Backbone",
+       kQwen3_5 + R"(, "vision_encoder": )" + object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 4)"),
+       {},
+       "/config/num_heads: heads of 2 features cannot be divided among rows and columns of pairs"},
+      {"Qwen3_5Backbone",
+       kQwen3_5 + R"(, "vision_encoder": )" +
+           object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 2, "spatial_merge_size": 1000000000000)"),
+       {},
+       "/config/spatial_merge_size: more than 1024 are not accepted"},
+      {"Qwen3_5Backbone",
+       kQwen3_5 + R"(, "mrope_section": [1, 1])",
+       {},
+       "/config/mrope_section: expected null, or the pairs of features for frames, rows and columns"},
+      {"Qwen3_5Backbone", kQwen3_5 + R"(, "mrope_section": [1, -1, 1])", {}, "/config/mrope_section: expected null"},
       {"QwenMoeBackbone",
        kGrouped + kExperts + R"(, "shared_expert_intermediate_dim": 4, "output_router_logits": true)",
        {},
@@ -354,6 +385,7 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
                          {"RQVAEBackbone", "it quantizes vectors, without attention"},
                          {"FluxTextToImage", "image generation by diffusion"},
                          {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},
+                         {"Qwen3_5VideoConverter", "attn has this family for texts and images, without videos"},
                          {"Gemma4VisionEncoder", "attn has the text model of this family"}}) {
     json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
     text["module"] = "keras_hub.src.models.some.some_backbone";
@@ -409,4 +441,25 @@ TEST_CASE("keras_hub: a summary creates no table of positions, for any length") 
   const std::string encoding = object("SinePositionEncoding", "");
   CHECK(hub_refusal(encoding, Shape{5'000'000'000, 8'000'000'000}).empty());
   CHECK(hub_refusal(object("RotaryEmbedding", ""), Shape{5'000'000'000, 8'000'000'000}).empty());
+}
+
+TEST_CASE("keras_hub: a Qwen 3.5 with a vision encoder has no images without their arrays") {
+  const std::string encoder = object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 2)");
+  const keras::Model model = read(object("Qwen3_5Backbone", kQwen3_5 + R"(, "vision_encoder": )" + encoder));
+  const graph::Graph graph = model.lower({});
+  std::map<std::string, Shape> shapes;
+  for (const graph::ValueId id : graph.inputs) shapes.emplace(graph.value(id).name, graph.value(id).shape);
+  CHECK(shapes.at("token_ids") == Shape{1, 128});
+  CHECK(shapes.at("pixel_values") == Shape{1, 0, 2, 2, 2, 3});
+  CHECK(shapes.at("image_grid_thw") == Shape{1, 0, 3});
+  CHECK(shapes.at("vision_indices") == Shape{1, 0});
+  CHECK(graph.value(graph.outputs.front().value).shape == Shape{1, 128, 8});
+
+  keras::LowerOptions options;
+  options.input_shapes = {{"pixel_values", {1, 8, 2, 2, 2, 3}}, {"image_grid_thw", {1, 1, 3}}};
+  CHECK_THROWS_WITH_AS(static_cast<void>(model.lower(options)),
+                       doctest::Contains("vision_indices are (1, 0), but the images have 2 rows"), Error);
+  options.input_shapes["pixel_values"] = {1, 6, 2, 2, 2, 3};
+  CHECK_THROWS_WITH_AS(static_cast<void>(model.lower(options)),
+                       doctest::Contains("6 patches cannot be divided into squares of 4 in 1 images"), Error);
 }

@@ -72,6 +72,50 @@ TEST_CASE("images: every converter computes KerasHub's result") {
   }
 }
 
+TEST_CASE("images: converters of images of any size give KerasHub's patches") {
+  const nlohmann::json cases = nlohmann::json::parse(std::ifstream(image_path("patchers.json")));
+  const std::map<std::string, Tensor> expected = arrays_of("patched.npz");
+  REQUIRE(cases.size() == 3);
+  for (std::size_t number = 0; number < cases.size(); ++number) {
+    open::ImageConverter converter("patchers.json", cases[number]["converter"].dump());
+    for (const std::string image : cases[number]["images"]) {
+      CAPTURE(number);
+      CAPTURE(image);
+      const std::string name = std::to_string(number) + "/" + image;
+      const open::PatchImage got = converter.patches(io::read_image(image_path(image)), open::Execution{});
+      const Tensor& grid = expected.at(name + "/grid_thw");
+      CHECK(grid.at(0) == 1.0);
+      CHECK(static_cast<double>(got.grid.rows) == grid.at(1));
+      CHECK(static_cast<double>(got.grid.columns) == grid.at(2));
+      CHECK(error_of(got.patches, expected.at(name + "/patches")) <= 1e-5);
+    }
+  }
+}
+
+TEST_CASE("images: converters of images of any size reject what KerasHub cannot convert") {
+  const auto refused = [](const std::string& fields, const std::string& part) {
+    CAPTURE(fields);
+    open::ImageConverter converter("x.json", R"({"class_name": "Qwen3_5ImageConverter", "config": {)" + fields + "}}");
+    std::string message;
+    try {
+      static_cast<void>(converter.patches(io::read_image(image_path("wide.png")), open::Execution{}));
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::bad_input);
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  refused(R"("patch_size": 0)", "expected an integer > 0");
+  refused(R"("patch_size": 5000)", "/config/patch_size: more than 4096 are not accepted");
+  refused(R"("min_pixels": 1000000000000, "max_pixels": 1000000000000)",
+          "would be resized to more than 67108864 pixels");
+  refused(R"("data_format": "channels_first")", "expected channels_last");
+  refused(R"("interpolation": "area")", "area");
+  CHECK(image_refusal(R"({"class_name": "Qwen3_5ImageConverter", "config": {}})") ==
+        "x.json: the converter cuts images into patches, but the model takes whole images");
+}
+
 TEST_CASE("images: converters of a task, a preset and an archive make the model's input") {
   const open::Silent silent;
   const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}, {}};

@@ -10,6 +10,8 @@ It writes these files, with images of at most 40 pixels on a side; with names of
     refused/*            files that are not readable images
     converters.json      configs of converters, and the images of each
     converted.npz        by "N/FILE": the result of converter N for keras.utils.img_to_array(keras.utils.load_img(FILE))
+    patchers.json        configs of converters of images of any size, and the images of each
+    patched.npz          by "N/FILE/patches" and "N/FILE/grid_thw": the results of converter N
     preset, classifier.keras   a ViTImageClassifier
     classified*.npz      its inputs and its predictions for three images
     mobilenetv5/*        the same for a MobileNetV5ImageClassifier
@@ -173,6 +175,26 @@ def converters():
     yield written(layers.Gemma3ImageConverter(image_size=(16, 12), scale=1 / 255, dtype="bfloat16")), images
 
 
+def write_patches():
+    """Converters that cut images of any size into patches. They make small images larger, and large ones smaller."""
+    make, images = keras_hub.layers.Qwen3_5ImageConverter, ["wide.png", "tall.png", "rgb_8.png", "one_pixel.png"]
+    channels = {"scale": [1 / 58.4, 1 / 57.1, 1 / 57.4], "offset": [-2.118, -2.036, -1.804]}
+    made = [
+        make(patch_size=4, min_pixels=100, max_pixels=2000, interpolation="bicubic", antialias=True, **channels),
+        make(patch_size=3, spatial_merge_size=1, temporal_patch_size=1, min_pixels=1, max_pixels=150, scale=1 / 127.5, offset=-1),
+        make(patch_size=2, spatial_merge_size=4, min_pixels=900, max_pixels=2000),
+    ]
+    configs, arrays = [], {}
+    for converter in made:
+        for name in images:
+            results = converter(keras.utils.img_to_array(keras.utils.load_img(FOLDER / name)))
+            for key, result in results.items():
+                arrays[f"{len(configs)}/{name}/{key}"] = keras.ops.convert_to_numpy(result)
+        configs.append({"converter": written(converter), "images": images})
+    (FOLDER / "patchers.json").write_text(json.dumps(configs, indent=1) + "\n")
+    np.savez_compressed(FOLDER / "patched.npz", **arrays)
+
+
 def written(layer):
     return keras.saving.serialize_keras_object(layer)
 
@@ -244,6 +266,7 @@ def main():
         configs.append({"converter": config, "images": names})
     (FOLDER / "converters.json").write_text(json.dumps(configs, indent=1) + "\n")
     np.savez_compressed(FOLDER / "converted.npz", **arrays)
+    write_patches()
     for name in CLASSIFIERS:
         write_classifier(name)
     print(len(images), "images,", len(configs), "converters,", len(arrays), "results")

@@ -6,6 +6,7 @@ usage: make_image_text_cases.py DATA_DIR [NAME…]
 A model that compares has expected.json with the labels, their token ids, the logits and the probabilities for the images. A
 model that generates has the token ids of greedy runs. Images are those of DATA_DIR/images.
 """
+import functools
 import io
 import json
 import os
@@ -21,8 +22,10 @@ import keras_hub
 import keras_hub.models as M
 import numpy as np
 import sentencepiece
+import tensorflow as tf
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
 from keras_hub.src.models.metaclip_2.metaclip_2_image_converter import MetaCLIP2ImageConverter
+from keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder import Qwen3_5VisionEncoder
 
 IMAGES = ["wide.png", "rgb_420.jpg", "gray.jpg"]
 LABELS = ["A photo of a cat", "a photo of 12 dogs!", "naïve  Straße, it's   (nothing)", "", "photo " * 12]
@@ -174,7 +177,45 @@ def blip2_flan_t5():
     return M.BLIP2Seq2SeqLM(M.BLIP2Backbone(*blip2_images(), language_model), preprocessor)
 
 
+def qwen3_5_parts(make_tokenizer, make_converter):
+    """A tokenizer, a converter of small patches, and the encoder that reads them."""
+    letters = sorted(set("".join(SENTENCES).replace(" ", "\u0120")) | {"\u0120"})
+    merges = ["\u0120 a", "p h", "o t", "ph ot", "i s"]
+    specials = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+    words = dict.fromkeys([*letters, *("".join(merge.split()) for merge in merges), *specials])
+    tokenizer = make_tokenizer({word: i for i, word in enumerate(words)}, merges)
+    scales = {"scale": [1 / 127.5] * 3, "offset": [-1.0] * 3, "interpolation": "bicubic", "antialias": True}
+    converter_of_patches = make_converter(patch_size=4, min_pixels=64, max_pixels=600, **scales)
+    encoder = Qwen3_5VisionEncoder(depth=2, hidden_size=16, num_heads=2, intermediate_size=20, patch_size=4, out_hidden_size=16,
+                                   num_position_embeddings=25)
+    text = dict(vocabulary_size=tokenizer.vocabulary_size(), num_layers=3, num_query_heads=4, num_key_value_heads=2, head_dim=16,
+                hidden_dim=16, layer_types=["full_attention", "linear_attention", "full_attention"], partial_rotary_factor=0.5,
+                rope_max_wavelength=100, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
+                linear_value_head_dim=5, linear_conv_kernel_dim=3, mrope_section=[2, 1, 1], vision_encoder=encoder)
+    return tokenizer, converter_of_patches, text
+
+
+@case
+def qwen3_5():
+    tokenizer, images, sizes = qwen3_5_parts(M.Qwen3_5Tokenizer, keras_hub.layers.Qwen3_5ImageConverter)
+    return M.Qwen3_5CausalLM(M.Qwen3_5Backbone(intermediate_dim=24, **sizes),
+                             M.Qwen3_5CausalLMPreprocessor(tokenizer, images, sequence_length=40))
+
+
+@case
+def qwen3_5_moe():
+    tokenizer, images, sizes = qwen3_5_parts(M.Qwen3_5MoeTokenizer, M.Qwen3_5MoeImageConverter)
+    backbone = M.Qwen3_5MoeBackbone(moe_intermediate_dim=7, shared_expert_intermediate_size=5, num_experts=4, top_k=2, **sizes)
+    return M.Qwen3_5MoeCausalLM(backbone, M.Qwen3_5MoeCausalLMPreprocessor(tokenizer, images, sequence_length=40))
+
+
+SEEN = "<|vision_start|><|image_pad|><|vision_end|>"
+QWEN_RUNS = [(["wide.png"], [SEEN + "what is in the photo"]), (["gray.jpg"], ["a" + SEEN]),
+             (["wide.png", "gray.jpg"], [f"<|im_start|>a {SEEN} photo {SEEN}of"]), ([], ["what is in the photo"]),
+             (["rgb_420.jpg", "rgb_420.jpg"], [SEEN + "a cat", "two" + SEEN + "dogs"])]
 RUNS = {
+    "qwen3_5": QWEN_RUNS,
+    "qwen3_5_moe": QWEN_RUNS[1:3],
     "blip2": [(["wide.png"], ["a photo"]), (["wide.png", "gray.jpg"], ["a cat", "a dog"])],
     "blip2_flan_t5": [(["wide.png"], ["what is in the photo"]), (["wide.png", "gray.jpg"], ["a photo", "what is in the photo"])],
     "pali_gemma": [(["wide.png"], ["what is in the photo"]), (["wide.png", "gray.jpg"], ["a photo", "a photo"]),
@@ -255,6 +296,29 @@ def generated(folder, images, task, name):
     return {"max_length": 40, "runs": runs}
 
 
+def scored(folder, images, task, name):
+    """Greedy tokens from the logits of score(). The caches of generate() read the last token of a prompt twice, and its new
+    tokens have other positions than in a whole sequence."""
+    draw(task.backbone, 5)
+    task.save_to_preset(str(folder / "preset"))
+    runs, preprocessor = [], task.preprocessor
+    for files, prompts in RUNS[name]:
+        x = {"prompts": prompts, **({"images": [pixels(images, file) for file in files]} if files else {})}
+        # Without the conversion of the inputs, which cannot stack images of different sizes.
+        read = functools.partial(type(preprocessor).generate_preprocess.__wrapped__, preprocessor, sequence_length=40)
+        x = {key: keras.ops.convert_to_numpy(value) for key, value in read(x if files else tf.constant(prompts)).items()}
+        lengths = x["padding_mask"].astype(int).sum(-1)
+        for length in range(lengths.min(), 40):
+            if files:
+                x["position_ids"] = preprocessor._compute_position_ids(x["token_ids"], x["image_grid_thw"], None)
+            logits = keras.ops.convert_to_numpy(task.score(keras.tree.map_structure(keras.ops.convert_to_tensor, x)))
+            for row in np.flatnonzero(lengths <= length):
+                x["token_ids"][row, length] = logits[row, length - 1].argmax()
+                x["padding_mask"][row, length] = 1
+        runs.append({"images": files, "prompts": prompts, "lengths": lengths.tolist(), "token_ids": x["token_ids"].tolist()})
+    return {"max_length": 40, "runs": runs}
+
+
 def write_case(name, data):
     folder = data / "image_text" / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -262,7 +326,8 @@ def write_case(name, data):
     keras.backend.clear_session()
     keras.utils.set_random_seed(1)
     made = CASES[name]()
-    expected = compared(folder, data / "images", made) if isinstance(made, tuple) else generated(folder, data / "images", made, name)
+    run = compared if isinstance(made, tuple) else functools.partial(scored if "qwen" in name else generated, name=name)
+    expected = run(folder, data / "images", made)
     without_metadata(folder / "preset")
     (folder / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
     print(name, "written")

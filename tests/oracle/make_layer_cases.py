@@ -24,6 +24,7 @@ from keras import layers as L
 from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
+from keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder import Qwen3_5VisionEncoder
 
 import operation_cases
 
@@ -1191,6 +1192,34 @@ def gemma3_vision_causal_lm():
     return keras_hub.models.Gemma3CausalLM(None, gemma3_with_images())
 
 
+def qwen3_5_vision_encoder(**kwargs):
+    sizes = dict(depth=2, hidden_size=16, num_heads=2, intermediate_size=20, patch_size=3, out_hidden_size=12, num_position_embeddings=26)
+    return Qwen3_5VisionEncoder(**{**sizes, **kwargs})
+
+
+@case
+def qwen3_5_vision():
+    return qwen3_5_backbone(num_layers=2, layer_types=["linear_attention", "full_attention"], mrope_section=[1, 1, 1],
+                            vision_encoder=qwen3_5_vision_encoder())
+
+
+@case
+def qwen3_5_vision_mixed_bfloat16():
+    return qwen3_5_backbone(num_layers=2, dtype="mixed_bfloat16", vision_encoder=qwen3_5_vision_encoder(depth=1, num_heads=4))
+
+
+@case
+def qwen3_5_vision_causal_lm():
+    encoder = qwen3_5_vision_encoder(depth=1, in_channels=2, temporal_patch_size=1, num_position_embeddings=9)
+    return keras_hub.models.Qwen3_5CausalLM(qwen3_5_backbone(num_layers=1, vision_encoder=encoder))
+
+
+@case
+def qwen3_5_moe_vision_causal_lm():
+    return keras_hub.models.Qwen3_5MoeCausalLM(qwen3_5_moe_backbone(
+        num_layers=2, layer_types=["full_attention", "linear_attention"], vision_encoder=qwen3_5_vision_encoder()))
+
+
 @case
 def whisper():
     return keras_hub.models.WhisperBackbone(VOCABULARY, 2, 2, 8, 12, num_mels=6, max_encoder_sequence_length=10,
@@ -1274,6 +1303,19 @@ LAYERS = {
 HALF = ("mixed_bfloat16", "mixed_float16", "bfloat16", "float16")
 
 
+# The frames, rows and columns of two images for each entry of the batch, 16 patches in all.
+GRIDS = np.array([[[1, 2, 4], [1, 4, 2]], [[1, 4, 2], [2, 2, 2]], [[1, 2, 6], [1, 2, 2]]], "int32")
+
+
+def patches_of(x, rng):
+    """Patches of images of different sizes, and the positions of their rows over the whole batch."""
+    if x.name == "image_grid_thw":
+        return GRIDS
+    if x.name == "pixel_values":
+        return rng.standard_normal((BATCH, 16, *x.shape[2:])).astype("float32")
+    return np.stack([12 * row + rng.permutation(12)[:4] for row in range(BATCH)]).astype("int32")
+
+
 def inputs_of(model, rng):
     out, names = {}, [x.name for x in model.inputs]
     for x in model.inputs:
@@ -1282,6 +1324,9 @@ def inputs_of(model, rng):
             shape[1] = 2
         if x.name in ("token_ids", "padding_mask", "vision_mask") and any(y.name == "vision_indices" for y in model.inputs):
             shape[1] = 12
+        if "image_grid_thw" in names and x.name in ("image_grid_thw", "pixel_values", "vision_indices"):
+            out[x.name] = patches_of(x, rng)
+            continue
         if x.name == "vision_indices":
             out[x.name] = np.array([[1, 2, 3, 4, 6, 7, 8, 9], [2, 3, 4, 5, 0, 0, 0, 0], [0, 0, 0, 0, 7, 8, 9, 10]], "int32")
             continue

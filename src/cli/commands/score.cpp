@@ -114,7 +114,7 @@ struct ScoreCommand {
     if (longest > sequences.length)
       throw bad_usage("a text has {} tokens, but the model's sequences have {}: give shorter texts", longest,
                       sequences.length);
-    return generate::open_uncached(backend, loaded, execution, sequences, 1, 1, {}, common.console);
+    return generate::open_uncached(backend, loaded, execution, sequences, 1, 1, {}, {}, common.console);
   }
 
   void read_texts(const open::LoadedModel& loaded) {

@@ -9,6 +9,7 @@
 #include "classes/decoding.h"
 #include "model/decodes.h"
 #include "model/input_layer.h"
+#include "model/sees_images.h"
 #include "model/sized_inputs.h"
 #include "model/string_values.h"
 #include "model/variables.h"
@@ -196,6 +197,34 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   if (options.hidden) b.graph().outputs.push_back({"hidden", b.cast(decoded.hidden, DType::float32)});
 }
 
+/// Lowers the vision encoder for one image, or texts with images, instead of the model.
+void lower_seeing(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
+  auto* sees = dynamic_cast<SeesImages*>(&model);
+  if (sees == nullptr || !sees->image_prompt())
+    throw internal_error("a {} does not read images of any size", model.class_name());
+  graph::Builder& b = lowering.builder();
+  const auto output = [&](const char* called, graph::ValueId value) {
+    b.graph().outputs.push_back({called, b.cast(value, DType::float32)});
+  };
+  if (options.image) {
+    Shape patches{options.image->rows * options.image->columns};
+    patches.append(sees->patch_shape());
+    const graph::ValueId pixels = b.input("pixel_values", DType::float32, patches);
+    output("image_embeddings", sees->see(lowering, pixels, *options.image));
+    return;
+  }
+  const Dim batch = options.batch.value_or(1), length = options.sequence_length.value_or(default_length(model));
+  SeenTexts texts;
+  texts.token_ids = b.input("token_ids", DType::int32, {batch, length});
+  texts.padding_mask = b.input("padding_mask", DType::int32, {batch, length});
+  if (const Dim rows = *options.image_rows; rows > 0) {
+    texts.image_embeddings = b.input("image_embeddings", DType::float32, {rows, sees->image_width()});
+    texts.vision_indices = b.input("vision_indices", DType::int32, {rows});
+    texts.position_ids = b.input("position_ids", DType::int32, {batch, 4, length});
+  }
+  output("logits", sees->score(lowering, texts));
+}
+
 }  // namespace
 
 std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& lowering) {
@@ -245,6 +274,10 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
       model, [&](const Variable& variable) { lowering.declare(variable.layer, variable.index, variable.named()); });
   if (options.decode) {
     lower_decoding(model, *options.decode, lowering);
+    return {};
+  }
+  if (options.image || options.image_rows) {
+    lower_seeing(model, options, lowering);
     return {};
   }
   std::vector<TensorPtr> inputs;

@@ -1,7 +1,9 @@
 #include "model/single_layer.h"
 
+#include <string>
 #include <utility>
 
+#include "classes/named_results.h"
 #include "model/input_layer.h"
 
 namespace attn::keras {
@@ -30,6 +32,17 @@ std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shap
   model->output_struct = out;
   model->envelope["input_layers"] = as_json(x);
   model->envelope["output_layers"] = as_json(out);
+  if (const auto* results = dynamic_cast<const NamedResults*>(layer.get())) {
+    ArgDict outputs;
+    Json places = Json::object();
+    for (const std::string_view key : results->result_keys()) {
+      const TensorRef result{layer->name, 0, static_cast<int>(outputs.size())};
+      outputs.emplace_back(key, result);
+      places[std::string(key)] = as_json(result);
+    }
+    model->output_struct = outputs;
+    model->envelope["output_layers"] = places;
+  }
   model->add(std::move(input));
   model->add(std::move(layer));
   model->connect();

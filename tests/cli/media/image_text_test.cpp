@@ -93,7 +93,8 @@ TEST_CASE("labels: models that do not compare images with texts, and texts witho
 }
 
 TEST_CASE("generate: prompts with images give KerasHub's tokens") {
-  for (const std::string name : {"pali_gemma", "gemma3", "gemma3n", "blip2", "blip2_flan_t5"}) {
+  for (const std::string name :
+       {"pali_gemma", "gemma3", "gemma3n", "blip2", "blip2_flan_t5", "qwen3_5", "qwen3_5_moe"}) {
     CAPTURE(name);
     const json expected = expected_of(name);
     for (const json& run : expected["runs"]) {
@@ -129,6 +130,28 @@ TEST_CASE("generate: beams share an image and give the tokens of a separate sear
   CHECK(json::parse(one.out)["results"][0]["token_ids"] == json::parse(two.out)["results"][0]["token_ids"]);
 }
 
+TEST_CASE("generate: beams of a model without a KV cache see the images of their prompt") {
+  const std::string prompt = "<|vision_start|><|image_pad|><|vision_end|>what";
+  const std::vector<std::string> words = {"generate", kCases + "qwen3_5/preset",
+                                          "--json",   "--stop-ids",
+                                          "none",     "--sampler",
+                                          "beam",     "--num-beams",
+                                          "3",        "--max-length",
+                                          "40"};
+  const std::vector<std::string> wide = {"--prompt", prompt, "--image", kPictures + "wide.png"},
+                                 gray = {"--prompt", prompt + "s", "--image",
+                                         kPictures + "gray.jpg"};  // both prompts have 11 tokens
+  const Result one = run_attn(joined(words, wide)), other = run_attn(joined(words, gray)),
+               both = run_attn(joined(joined(words, wide), gray));
+  CAPTURE(both.err);
+  REQUIRE(one.code == 0);
+  REQUIRE(other.code == 0);
+  REQUIRE(both.code == 0);
+  const json all = json::parse(both.out)["results"];
+  CHECK(all[0]["token_ids"] == json::parse(one.out)["results"][0]["token_ids"]);
+  CHECK(all[1]["token_ids"] == json::parse(other.out)["results"][0]["token_ids"]);
+}
+
 TEST_CASE("generate: images that do not match the prompts are rejected") {
   const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
     const Result run = run_attn(joined({"generate"}, words));
@@ -145,5 +168,11 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({pali, "--prompt", "a", "--prompt", "a photo of a cat", "--image", image}, "must have one length");
   refused({pali, "--prompt", "a", "--image", image, "--sampler", "contrastive"}, "--sampler contrastive");
   refused({gemma, "--prompt", "a", "--image", image}, "the prompts have 0 marks <start_of_image>");
+  const std::string qwen = kCases + "qwen3_5/preset", mark = "<|image_pad|>";
+  refused({qwen, "--prompt", "a", "--image", image}, "the prompts have 0 marks <|image_pad|>");
+  refused({qwen, "--prompt", mark + "a"}, "0 images were given, and the prompts have 1 marks");
+  refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
+  refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"}, "prompt 1 ends within an image");
+  refused({qwen, "--ids", "1,2", "--image", image}, "--image require prompts of text");
   refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image}, "reads only text");
 }

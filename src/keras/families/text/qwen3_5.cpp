@@ -1,18 +1,21 @@
-// Qwen 3.5 without its vision encoder (keras_hub/src/models/qwen3_5): most blocks have the linear attention of Gated
-// DeltaNet (Yang et al., arxiv.org/abs/2412.06464), and some have grouped attention.
+// Qwen 3.5 (keras_hub/src/models/qwen3_5): most blocks have the linear attention of Gated DeltaNet (Yang et al.,
+// arxiv.org/abs/2412.06464), and some have grouped attention. Texts may contain images.
 #include <array>
 #include <cstdint>
 
 #include "families/blocks/decoders/qwen3_5_block.h"
 #include "families/blocks/decoders/qwen3_5_layers.h"
 #include "families/blocks/decoders/qwen_attention.h"
+#include "families/blocks/images/qwen3_5_vision_encoder.h"
+#include "families/blocks/images/qwen3_5_vision_layers.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 
 namespace attn::keras::qwen3_5 {
 namespace {
 
-constexpr std::string_view kLayersModule = "keras_hub.src.models.qwen3_5.qwen3_5_layers";
+constexpr std::string_view kLayersModule = "keras_hub.src.models.qwen3_5.qwen3_5_layers",
+                           kVisionModule = "keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder";
 
 class Qwen3_5TransformerDecoder final : public Qwen3_5Block {
  private:
@@ -38,6 +41,11 @@ class Qwen3_5Backbone final : public Qwen3_5Stack {
   void feed_forward_fields(Fields& f) override { f.required("intermediate_dim", intermediate_dim); }
   void assemble() override { assemble_stack("Qwen3_5TransformerDecoder", Json::object()); }
 };
+
+/// Returns the record of a layer of the vision encoder.
+constexpr ClassInfo vision_record(std::string_view name, LayerPtr (*make)(), Role role = Role::other) {
+  return {.name = name, .make = make, .since = kAnyKeras, .module = kVisionModule, .role = role};
+}
 
 constexpr std::array kLayers = {
     ClassInfo{.name = "Qwen3_5LayerNorm",
@@ -66,6 +74,18 @@ constexpr std::array kLayers = {
               .since = kAnyKeras,
               .module = "keras_hub.src.models.qwen3_5.qwen3_5_decoder",
               .role = Role::transformer},
+    ClassInfo{.name = "Qwen3_5InterleaveEmbeddings",
+              .make = make_qwen3_5_interleave,
+              .since = kAnyKeras,
+              .module = kLayersModule,
+              .role = Role::merge},
+    vision_record("Qwen3_5VisionPatchEmbed", make_qwen3_5_patch_embed, Role::embedding),
+    vision_record("Qwen3_5VisionRotaryEmbedding", make_qwen3_5_vision_rotary, Role::embedding),
+    vision_record("Qwen3_5VisionMLP", make_qwen3_5_vision_mlp),
+    vision_record("Qwen3_5VisionAttention", make_qwen3_5_vision_attention, Role::attention),
+    vision_record("Qwen3_5VisionBlock", make_qwen3_5_vision_block, Role::transformer),
+    vision_record("Qwen3_5VisionPatchMerger", make_qwen3_5_patch_merger),
+    vision_record("Qwen3_5VisionEncoder", make_layer<Qwen3_5VisionEncoder>),
 };
 
 constexpr std::array kModels = {

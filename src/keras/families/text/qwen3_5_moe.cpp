@@ -1,4 +1,4 @@
-// Qwen 3.5 with mixtures of experts, without its vision encoder (keras_hub/src/models/qwen3_5_moe).
+// Qwen 3.5 with mixtures of experts (keras_hub/src/models/qwen3_5_moe).
 #include <array>
 #include <cstdint>
 

@@ -33,10 +33,10 @@ struct SequenceInputs {
 class UncachedDecoder final : public Decoder {
  public:
   /// `encoder_tokens` has a sequence for each row, no longer than the encoder's input, if the graph has one. The rows
-  /// of the graph are a batch times `branches`. The backend must outlive this.
+  /// of the graph are a batch times `branches`. `arrays` are further inputs. The backend must outlive this.
   UncachedDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
                   const SequenceInputs& inputs, Dim branches, const std::vector<std::vector<Token>>& encoder_tokens,
-                  const backends::CompileOptions& options);
+                  const backends::CompileOptions& options, const std::vector<NamedTensor>& arrays = {});
   ~UncachedDecoder() override;
 
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }

@@ -1,14 +1,18 @@
 // KerasHub's image converters: resize, multiply by `scale`, add `offset` (image_converter.py). The classes of the
-// families have no behavior of their own, except that of BLIP-2.
+// families have no behavior of their own, except those of BLIP-2 and Qwen 3.5.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "classes/layers/layers.h"
 #include "classes/layers/numbers.h"
 #include "classes/layers/resampling.h"
 #include "classes/layers/spatial.h"
+#include "classes/named_results.h"
+#include "classes/ops/expression.h"
 
 namespace attn::keras {
 namespace {
@@ -51,15 +55,21 @@ class ImageConverter : public Layer {
       how.pad = pad;
       x = resized_image(b, x, format.channels_first() ? rank - 2 : rank - 3, (*image_size)[0], (*image_size)[1], how);
     }
+    return Call::result(scaled(call, x));
+  }
+
+ protected:
+  /// Returns x·scale + offset, as far as these are given.
+  [[nodiscard]] ValueId scaled(Call& call, ValueId x) const {
+    graph::Builder& b = call.builder();
     if (scale) {
       x = b.cast(x, call.compute_dtype());
       x = b.binary(BinaryFn::multiply, x, of_channels(b, x, *scale));
     }
     if (offset) x = b.binary(BinaryFn::add, x, of_channels(b, x, *offset));
-    return Call::result(x);
+    return x;
   }
 
- protected:
   /// Returns a list of numbers, one for each channel.
   static Numbers of_list(Json list) {
     Numbers out;
@@ -82,6 +92,7 @@ class ImageConverter : public Layer {
   std::optional<Numbers> scale, offset;
   Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
   bool antialias = false, crop = true, pad = false;
+  DataFormat format;
 
  private:
   /// Reads `scale` and `offset`. Older presets have `height`, `width`, and the `mean` and the `variance` of channels.
@@ -120,7 +131,6 @@ class ImageConverter : public Layer {
     return numbers.constant(b, b.dtype(x), shape);
   }
 
-  DataFormat format;
   Opaque bounding_box_format{"yxyx"};
 };
 
@@ -150,6 +160,87 @@ class BLIP2ImageConverter : public Float32ImageConverter {
   }
 };
 
+/// Cuts an image (1,H,W,3) of any size into patches (P,frames,size,size,3), row by row. The image is resized to squares
+/// of patches, and to a number of pixels within the limits. The second result is the grid: frames, rows and columns.
+class Qwen3_5ImageConverter final : public ImageConverter, public NamedResults {
+ public:
+  void fields(Fields& f) override {
+    ImageConverter::fields(f);
+    f("patch_size", patch_size);
+    f("temporal_patch_size", temporal_patch_size);
+    f("spatial_merge_size", spatial_merge_size);
+    f("min_pixels", min_pixels);
+    f("max_pixels", max_pixels);
+  }
+  void check(const Ref& config) override {
+    ImageConverter::check(config);
+    for (const auto& [key, size] : {std::pair("patch_size", patch_size),
+                                    {"temporal_patch_size", temporal_patch_size},
+                                    {"spatial_merge_size", spatial_merge_size}})
+      if (size > kMost) config[key].fail(fmt::format("more than {} are not accepted", kMost));
+    if (format.channels_first()) config["data_format"].fail("expected channels_last: patches have the channels last");
+  }
+  [[nodiscard]] std::span<const std::string_view> result_keys() const override {
+    static constexpr std::array<std::string_view, 2> kKeys = {"grid_thw", "patches"};
+    return kKeys;
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const Shape in = call.shape("inputs");
+    const bool batched = in.rank() == 4;
+    if ((in.rank() != 3 && !batched) || in.back() != 3 || (batched && in[0] != kUnknown && in[0] != 1))
+      throw bad_input("expected one image (height, width, 3), got {}", in.str());
+    const Dim height = in[-3], width = in[-2], size = patch_size, frames = temporal_patch_size;
+    if (height == kUnknown || width == kUnknown || in[0] == kUnknown)
+      return results(b.apply(graph::Fill{{kUnknown, frames, size, size, 3}, call.compute_dtype(), 0.0}, {}),
+                     b.apply(graph::Fill{{3}, DType::int32, 0.0}, {}));
+    const float factor = scaling(height, width);
+    const Dim rows = squares(height, factor) * spatial_merge_size,
+              columns = squares(width, factor) * spatial_merge_size;
+    if (rows * size > kMostPixels || columns * size > kMostPixels / (rows * size))
+      throw bad_input("an image {} would be resized to more than {} pixels", in.str(), kMostPixels);
+
+    Resampling how;
+    how.interpolation = interpolation.value;
+    how.antialias = antialias;
+    ValueId x = b.reshape(b.cast(call.tensor("inputs")->id, DType::float32), {1, height, width, 3});
+    const Expression resized(b, resized_image(b, x, 1, rows * size, columns * size, how));
+    x = scaled(call, max(min(resized, resized.number(255.0)), resized.number(0.0)));
+    x = b.transpose(b.reshape(x, {rows, size, columns, size, 3}), {0, 2, 1, 3, 4});
+    x = b.apply(graph::Broadcast{{rows * columns, frames, size, size, 3}},
+                {b.reshape(x, {rows * columns, 1, size, size, 3})});
+    Tensor grid(DType::int32, {3});
+    grid.set(0, 1);
+    grid.set(1, static_cast<double>(rows));
+    grid.set(2, static_cast<double>(columns));
+    return results(x, b.constant(std::move(grid)));
+  }
+
+ private:
+  static constexpr std::int64_t kMost = 1 << 12;  // pixels, patches or frames; far above published models
+  static constexpr Dim kMostPixels = Dim{1} << 26;
+
+  static Arg results(ValueId patches, ValueId grid) {
+    return ArgDict{{"patches", Call::result(patches)}, {"grid_thw", Call::result(grid)}};
+  }
+  /// Returns the factor of the sides, in float32 as in KerasHub.
+  [[nodiscard]] float scaling(Dim height, Dim width) const {
+    const auto total = static_cast<float>(static_cast<double>(height) * static_cast<double>(width));
+    const auto towards = [&](std::int64_t pixels) { return std::sqrt(static_cast<float>(pixels) / total); };
+    if (static_cast<double>(total) < static_cast<double>(min_pixels.value)) return towards(min_pixels);
+    return static_cast<double>(total) > static_cast<double>(max_pixels.value) ? towards(max_pixels) : 1.0F;
+  }
+  /// Returns the number of squares of patches along a side.
+  [[nodiscard]] Dim squares(Dim side, float factor) const {
+    const auto stride = static_cast<float>(patch_size * spatial_merge_size);
+    const float count = std::nearbyint(static_cast<float>(side) * factor / stride);
+    return static_cast<Dim>(std::clamp(count, 1.0F, static_cast<float>(kMostPixels)));
+  }
+
+  Positive patch_size = 16, temporal_patch_size = 2, spatial_merge_size = 2, min_pixels = 65536, max_pixels = 16777216;
+};
+
 template <typename T = ImageConverter>
 constexpr ClassInfo converter(std::string_view name, std::string_view module) {
   return {.name = name,
@@ -175,6 +266,9 @@ constexpr std::array kConverters = {
     converter("MobileNetV5ImageConverter", "keras_hub.src.models.mobilenetv5.mobilenetv5_image_converter"),
     converter("PARSeqImageConverter", "keras_hub.src.models.parseq.parseq_image_converter"),
     converter("PaliGemmaImageConverter", "keras_hub.src.models.pali_gemma.pali_gemma_image_converter"),
+    converter<Qwen3_5ImageConverter>("Qwen3_5ImageConverter", "keras_hub.src.models.qwen3_5.qwen3_5_image_converter"),
+    converter<Qwen3_5ImageConverter>("Qwen3_5MoeImageConverter",
+                                     "keras_hub.src.models.qwen3_5_moe.qwen3_5_moe_image_converter"),
     converter("SAMImageConverter", "keras_hub.src.models.sam.sam_image_converter"),
     converter("SegFormerImageConverter", "keras_hub.src.models.segformer.segformer_image_converter"),
     converter("SigLIPImageConverter", "keras_hub.src.models.siglip.siglip_image_converter"),

@@ -1,5 +1,7 @@
 #include "families/blocks/decoders/grouped_backbone.h"
 
+#include <vector>
+
 namespace attn::keras {
 
 void GroupedBackbone::sizes(Fields& f) {
@@ -18,7 +20,6 @@ void GroupedBackbone::check_fields(const Ref& config) {
 
 void GroupedBackbone::assemble_blocks(AttentionFamily& family, bool tied, std::string_view block_class,
                                       std::string_view norm_class, const std::function<Json(std::int64_t)>& further) {
-  const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
   const Json rows = {{"tie_weights", tied}, {"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}};
   Json block = arguments_of(family);
   block.update({{"intermediate_dim", intermediate_dim.value},
@@ -32,10 +33,17 @@ void GroupedBackbone::assemble_blocks(AttentionFamily& family, bool tied, std::s
     all.update(further(i));
     return all;
   };
-  const TensorRef x = through_blocks(call(token_embedding(rows), {token_ids}), block_class, "transformer_layer",
-                                     arguments, {{"decoder_padding_mask", padding_mask}});
-  set_inputs({token_ids, padding_mask});
-  output_struct = call(norm_class, "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
+  Layer& embedding = token_embedding(rows);
+  std::vector<Layer*> blocks;
+  for (std::int64_t i = 0; i < num_layers; ++i)
+    blocks.push_back(&layer(block_class, fmt::format("transformer_layer_{}", i), arguments(i)));
+  Layer& norm = layer(norm_class, "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}});
+  std::vector<TensorRef> inputs = {tokens("token_ids"), tokens("padding_mask")};
+  const ArgDict mask = {{"decoder_padding_mask", inputs[1]}};
+  TensorRef x = with_images(call(embedding, {inputs[0]}), inputs);
+  for (Layer* made : blocks) x = call(*made, {x}, mask);
+  set_inputs(inputs);
+  output_struct = call(norm, {x});
 }
 
 }  // namespace attn::keras

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "families/blocks/decoders/decoder_block.h"
 #include "model/backbones/text.h"
@@ -26,6 +27,8 @@ class GroupedBackbone : public TextBackbone {
   /// The same with arguments that depend on the number of the block.
   void assemble_blocks(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
                        const std::function<Json(std::int64_t)>& further);
+  /// Returns what the blocks read, the embedded `texts` or more, and adds further inputs of the model.
+  virtual TensorRef with_images(const TensorRef& texts, std::vector<TensorRef>& /*inputs*/) { return texts; }
 
   Positive num_query_heads, num_key_value_heads;
   Number layer_norm_epsilon{1e-6};

@@ -1,7 +1,10 @@
 #include "families/blocks/decoders/qwen3_5_block.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "classes/reading.h"
 
 namespace attn::keras {
 namespace {
@@ -25,6 +28,17 @@ void Qwen3_5Block::check(const Ref& config) {
   family_.check(config);
   if (layer_type != kLinear && layer_type != kFull)
     config["layer_type"].fail(fmt::format("expected '{}' or '{}'", kFull, kLinear));
+}
+
+std::span<const std::string_view> Qwen3_5Block::arguments() const {
+  static constexpr std::array<std::string_view, 7> kNames = {"decoder_sequence",
+                                                             "decoder_padding_mask",
+                                                             "decoder_attention_mask",
+                                                             "self_attention_cache",
+                                                             "self_attention_cache_update_index",
+                                                             "position_ids",
+                                                             "training"};
+  return kNames;
 }
 
 bool Qwen3_5Block::is_linear() const { return layer_type == kLinear; }
@@ -54,7 +68,8 @@ void Qwen3_5Block::make_mixer(std::int64_t hidden_dim) {
                   {"kernel_initializer", kernel_initializer.json},
                   {"dropout", dropout.value},
                   {"layer_norm_epsilon", layer_norm_epsilon.value},
-                  {"sliding_window_size", window}});
+                  {"sliding_window_size", window},
+                  {"mrope_section", family_.mrope_section ? Json(*family_.mrope_section) : Json()}});
 }
 
 void Qwen3_5Block::build(Weights&, Call& call) {
@@ -76,6 +91,8 @@ Arg Qwen3_5Block::call(Call& call) {
   if (is_linear()) {
     how.clear();
     if (const TensorPtr mask = call.optional_tensor("decoder_padding_mask")) how.emplace_back("attention_mask", mask);
+  } else if (const TensorPtr positions = call.optional_tensor("position_ids")) {
+    how.emplace_back("position_ids", positions);
   }
   const TensorPtr mixed = apply(call, *mixer_, {apply(call, *mixer_norm_, {in})}, how);
   const TensorPtr x = sum(call, apply(call, *dropped_, {mixed}), in);
@@ -107,14 +124,19 @@ void Qwen3_5Stack::fields(Fields& f) {
   family_.linear.fields(f);
   f("mrope_section", family_.mrope_section);
   last_fields(f);
-  f("vision_encoder", vision_encoder_);
+  if (const auto given = f.reading() ? f.take("vision_encoder") : std::nullopt; !given || !given->is_null())
+    f("vision_encoder", vision_encoder_);
 }
 
 void Qwen3_5Stack::check_fields(const Ref& config) {
   GroupedBackbone::check_fields(config);
   family_.check(config);
-  if (!vision_encoder_.json.is_null())
-    config["vision_encoder"].fail("Qwen 3.5 with images is not supported, only its text model with null here");
+  if (vision_encoder_ != nullptr && encoder() == nullptr)
+    config["vision_encoder"].fail(
+        fmt::format("expected a Qwen3_5VisionEncoder, not a {}", vision_encoder_->class_name()));
+  if (encoder() != nullptr && encoder()->features() != hidden_dim)
+    config["vision_encoder"].fail(fmt::format("the encoder gives {} features, and the text model has {}",
+                                              encoder()->features(), hidden_dim.value));
   if (std::ssize(layer_types_) != num_layers)
     config["layer_types"].fail(fmt::format("{} types for {} layers", layer_types_.size(), num_layers.value));
 }
@@ -125,6 +147,62 @@ void Qwen3_5Stack::assemble_stack(std::string_view block_class, const Json& furt
     arguments["layer_type"] = layer_types_[static_cast<std::size_t>(i)];
     return arguments;
   });
+}
+
+std::optional<Dim> Qwen3_5Stack::default_size(std::string_view input, int axis) const {
+  const bool is_of_images = input == "pixel_values" || input == "image_grid_thw" || input == "vision_indices";
+  return is_of_images && axis == 1 ? std::optional<Dim>(0) : std::nullopt;
+}
+
+TensorRef Qwen3_5Stack::with_images(const TensorRef& texts, std::vector<TensorRef>& inputs) {
+  if (encoder() == nullptr) return texts;
+  borrow(*vision_encoder_);
+  Layer& interleave = layer("Qwen3_5InterleaveEmbeddings", "interleave_embeddings", {{"hidden_dim", hidden_dim.value}});
+  Shape patches{kUnknown, kUnknown};
+  patches.append(encoder()->patch_shape());
+  const TensorRef pixels = input("pixel_values", patches, DType::float32),
+                  grids = input("image_grid_thw", {kUnknown, kUnknown, 3}, DType::int32),
+                  indices = tokens("vision_indices");
+  inputs.insert(inputs.end(), {pixels, grids, indices});
+  return call(interleave, {},
+              {{"image_embeddings", call(*vision_encoder_, {pixels, grids})},
+               {"text_embeddings", texts},
+               {"vision_indices", indices}});
+}
+
+std::optional<ImagePrompt> Qwen3_5CausalLM::image_prompt() const {
+  constexpr std::string_view kImage = "<|image_pad|>";
+  const Qwen3_5VisionEncoder* const encoder = stack().encoder();
+  if (encoder == nullptr) return std::nullopt;
+  return ImagePrompt{.tokens = 0, .start = kImage, .placeholder = kImage, .end = "", .merge = encoder->merge_size()};
+}
+
+graph::ValueId Qwen3_5CausalLM::see(Lowering& lowering, graph::ValueId pixel_values, const PatchGrid& grid) {
+  Tensor grids(DType::int32, {1, 3});
+  grids.set(0, 1);
+  grids.set(1, static_cast<double>(grid.rows));
+  grids.set(2, static_cast<double>(grid.columns));
+  const graph::ValueId given = lowering.builder().constant(std::move(grids));
+  const Arg rows =
+      lowering.apply(*stack().encoder(), ArgList{Call::result(pixel_values), Call::result(given)}, ArgDict{});
+  return (*rows.as<TensorPtr>())->id;
+}
+
+graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const SeenTexts& texts) {
+  const auto applied = [&](const std::string& called, ArgList args, ArgDict how = {}) {
+    return *lowering.apply(*backbone().find(called), std::move(args), std::move(how)).as<TensorPtr>();
+  };
+  TensorPtr x = applied("token_embedding", {Call::result(texts.token_ids)});
+  ArgDict how = {{"decoder_padding_mask", Call::result(texts.padding_mask)}};
+  if (texts.image_embeddings != graph::kNone) {
+    x = applied("interleave_embeddings", {},
+                {{"image_embeddings", Call::result(texts.image_embeddings)},
+                 {"text_embeddings", x},
+                 {"vision_indices", Call::result(texts.vision_indices)}});
+    how.emplace_back("position_ids", Call::result(texts.position_ids));
+  }
+  for (std::int64_t i = 0; i < stack().blocks(); ++i) x = applied(fmt::format("transformer_layer_{}", i), {x}, how);
+  return applied("token_embedding", {applied("sequence_output_layernorm", {x})}, {{"reverse", true}})->id;
 }
 
 /// Without types, every fourth layer has full attention.

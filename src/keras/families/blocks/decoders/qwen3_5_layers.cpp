@@ -1,5 +1,8 @@
 #include "families/blocks/decoders/qwen3_5_layers.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -77,7 +80,7 @@ class Qwen3_5Attention final : public HeadAttention {
   }
   void check(const Ref& config) override {
     HeadAttention::check(config);
-    check_qwen3_5_rotary(config, head_dim, partial_rotary_factor);
+    check_qwen3_5_rotary(config, head_dim, partial_rotary_factor, mrope_section);
     if (num_query_heads % num_key_value_heads != 0)
       config["num_query_heads"].fail(fmt::format("{} query heads cannot share {} heads of keys and values evenly",
                                                  num_query_heads.value, num_key_value_heads.value));
@@ -135,15 +138,43 @@ class Qwen3_5Attention final : public HeadAttention {
   [[nodiscard]] ValueId turned_in_part(Call& call, const Expression& x) const {
     const Dim size = head_dim, turning = static_cast<Dim>(static_cast<double>(size) * partial_rotary_factor);
     const Rotary rotary{inverse_frequencies(rope_max_wavelength, turning, rope_scaling_factor)};
-    const ValueId first = turned(call, features(x, 0, turning), rotary);
+    const Expression part = features(x, 0, turning);
+    const TensorPtr positions = mrope_section ? call.optional_tensor("position_ids") : nullptr;
+    const bool by_axes = positions != nullptr && !call.lowering().symbolic();
+    const ValueId first = by_axes ? turned_by_axes(call, part, rotary, positions->id) : turned(call, part, rotary);
     if (turning == size) return first;
     return call.builder().apply(graph::Concat{3}, {first, features(x, turning, size)});
+  }
+
+  /// Turns pairs of features of x (B,T,N,R) by the positions (B,4,T) of tokens: their number in the text, then frame,
+  /// row and column. Three neighboring pairs have one axis each, as far as `mrope_section` counts rows and columns.
+  [[nodiscard]] ValueId turned_by_axes(Call& call, const Expression& x, const Rotary& rotary, ValueId positions) const {
+    Builder& b = call.builder();
+    const auto half = static_cast<Dim>(rotary.frequencies.size());
+    const auto& angles = call.lowering().common(
+        fmt::format("angles at %{} by {} {}", positions, fmt::join(*mrope_section, " "),
+                    fmt::join(rotary.frequencies, " ")),
+        [&] {
+          Tensor scales(DType::float32, {3, 2 * half});
+          for (Dim i = 0; i < 2 * half; ++i) {
+            const Dim pair = i % half, axis = pair % 3;
+            const bool counted = axis > 0 && pair < 3 * (*mrope_section)[static_cast<std::size_t>(axis)];
+            scales.set((counted ? axis : 0) * 2 * half + i, rotary.frequencies[static_cast<std::size_t>(pair)]);
+          }
+          graph::Slice axes;
+          axes.ranges = {{}, {1, 4, 1}, {}};
+          const ValueId places = b.cast(b.apply(axes, {positions}), DType::float32);
+          const Expression all(b, b.apply(graph::Einsum{"bat,ar->btr"}, {places, b.constant(std::move(scales))}));
+          const auto of = [&](graph::UnaryFn fn) { return b.expand_dims(all.unary(fn), 2); };
+          return std::vector{of(graph::UnaryFn::cos), of(graph::UnaryFn::sin)};
+        });
+    return turned(x.cast(DType::float32), {angles[0], angles[1]}).cast(x.dtype());
   }
 
   Positive num_query_heads, num_key_value_heads, head_dim;
   Number partial_rotary_factor = 0.25, rope_max_wavelength = 10000, rope_scaling_factor{1.0}, layer_norm_epsilon{1e-6};
   std::optional<Positive> sliding_window_size;
-  Opaque mrope_section;  // for positions in images
+  std::optional<std::vector<std::int64_t>> mrope_section;  ///< pairs for frames, rows and columns
   int query_norm_ = 0, key_norm_ = 0;
 };
 
@@ -276,12 +307,17 @@ class Qwen3_5GatedDeltaNet final : public Composite {
 
 }  // namespace
 
-void check_qwen3_5_rotary(const Ref& config, std::int64_t head_dim, double partial_rotary_factor) {
+void check_qwen3_5_rotary(const Ref& config, std::int64_t head_dim, double partial_rotary_factor,
+                          const std::optional<std::vector<std::int64_t>>& mrope_section) {
   if (head_dim > (1 << 16)) config["head_dim"].fail("heads of more than 65536 features are not accepted");
   const double turning = static_cast<double>(head_dim) * partial_rotary_factor;
   if (!(turning >= 2.0) || partial_rotary_factor > 1.0 || static_cast<Dim>(turning) % 2 != 0)
     config["partial_rotary_factor"].fail(
         fmt::format("expected a part with an even number of the {} features of a head", head_dim));
+  const auto is_count = [](std::int64_t count) { return count >= 0 && count <= (1 << 16); };
+  if (mrope_section &&
+      (mrope_section->size() != 3 || !std::all_of(mrope_section->begin(), mrope_section->end(), is_count)))
+    config["mrope_section"].fail("expected null, or the pairs of features for frames, rows and columns");
 }
 
 LayerPtr make_qwen3_5_norm() { return std::make_unique<Qwen3_5LayerNorm>(); }

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "classes/layer.h"
 #include "config/fields.h"
 
@@ -35,8 +39,9 @@ struct Qwen3_5LinearFields {
 };
 
 /// Throws Error (bad_input), with the key, unless the part of a head that has rotary positions has an even number of
-/// its features.
-void check_qwen3_5_rotary(const Ref& config, std::int64_t head_dim, double partial_rotary_factor);
+/// its features, and `mrope_section` counts the pairs of three axes.
+void check_qwen3_5_rotary(const Ref& config, std::int64_t head_dim, double partial_rotary_factor,
+                          const std::optional<std::vector<std::int64_t>>& mrope_section);
 
 /// Makes an RMS norm whose variable is added to 1.
 [[nodiscard]] LayerPtr make_qwen3_5_norm();

@@ -12,6 +12,7 @@
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
+#include "attn/keras/image_prompt.h"
 #include "attn/keras/version.h"
 
 namespace attn::keras {
@@ -76,6 +77,13 @@ struct LowerOptions {
   /// first new token) and sources; outputs are logits and hidden, in float32. Batch, lengths and shapes are then
   /// ignored. Weights and their order are those of the whole model.
   std::optional<DecodeOptions> decode;
+  /// For a task that reads images of any size: lowers only the vision encoder, for one image with such a grid. The
+  /// input is pixel_values (P,…) float32, the output image_embeddings (K,D) float32.
+  std::optional<PatchGrid> image;
+  /// For such a task: lowers texts with images, as KerasHub's score() does. Inputs are token_ids and padding_mask (B,T)
+  /// int32 and, if there are rows K of images, image_embeddings (K,D) float32, vision_indices (K) int32, which count
+  /// over the whole batch, and position_ids (B,4,T) int32. The output is logits (B,T,V) float32.
+  std::optional<Dim> image_rows;
   /// Custom layers return zeros of the shapes that are known from other layers, and readers of unknown shapes are left
   /// out. Such a graph is for counting, not for running.
   bool open_custom = false;

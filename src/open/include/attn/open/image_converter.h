@@ -7,12 +7,19 @@
 
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
+#include "attn/keras/image_prompt.h"
 #include "attn/open/execution.h"
 #include "attn/open/listener.h"
 #include "attn/open/model.h"
 #include "attn/run/session.h"
 
 namespace attn::open {
+
+/// An image in patches, row by row.
+struct PatchImage {
+  Tensor patches;  ///< (rows·columns, frames, size, size, 3) float32
+  keras::PatchGrid grid;
+};
 
 /// Converts images as KerasHub's ImageConverter does: resizes, scales and shifts them.
 class ImageConverter {
@@ -24,8 +31,12 @@ class ImageConverter {
   /// Returns the image as a float array without a batch. `pixels` are (height, width, 3) uint8. Throws Error
   /// (bad_input), or no_memory before anything large is allocated.
   [[nodiscard]] Tensor convert(const Tensor& pixels, const Execution& execution);
+  /// Returns the patches of the image, for a converter of images of any size. Throws Error as convert() does.
+  [[nodiscard]] PatchImage patches(const Tensor& pixels, const Execution& execution);
 
  private:
+  /// Runs the conversion. The results are valid until the next one.
+  std::vector<NamedTensor> run(const Tensor& pixels, const Execution& execution);
   /// Compiles the conversion of images of one size, (height, width, 3) or (3, height, width).
   void prepare(const Shape& size, const Execution& execution);
 
@@ -46,5 +57,9 @@ class ImageConverter {
 [[nodiscard]] std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<std::string>& files,
                                                  const std::string& input, const Shape& image,
                                                  const Execution& execution, const Listener& listener);
+
+/// The same for a model that reads images of any size.
+[[nodiscard]] std::vector<PatchImage> convert_patches(const LoadedModel& loaded, const std::vector<std::string>& files,
+                                                      const Execution& execution, const Listener& listener);
 
 }  // namespace attn::open
