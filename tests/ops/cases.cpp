@@ -410,6 +410,17 @@ void add_reductions(std::vector<Case>& cases) {
         {product ? "cumprod first axis" : "cumsum first axis", Cumulate{product, 0}, {in({17, 3}, Numbers::unit)}});
     cases.push_back(
         {product ? "cumprod int32" : "cumsum int32", Cumulate{product, 0}, {in({5}, Numbers::integers, DType::int32)}});
+    for (const bool reverse : {false, true}) {
+      for (const bool exclusive : {false, true}) {
+        const std::string name = fmt::format("{}{}{}", product ? "cumprod" : "cumsum", reverse ? " reverse" : "",
+                                             exclusive ? " exclusive" : "");
+        cases.push_back(
+            {name + " of one axis", Cumulate{product, 1, reverse, exclusive}, {in({3, 9, 2}, Numbers::unit)}});
+        cases.push_back(
+            {name + " of 33 columns", Cumulate{product, 0, reverse, exclusive}, {in({9, 33}, Numbers::unit)}});
+        cases.push_back({name + " long", Cumulate{product, 1, reverse, exclusive}, {in({2, 70}, Numbers::unit)}});
+      }
+    }
   }
 }
 

@@ -215,20 +215,6 @@ void add_scatters(std::vector<Case>& cases) {
   scatter("nothing", {4, 3}, {{2, 2}, {}}, {0, 3});
   scatter("int32", {7}, {{0, 7, 3}}, {3}, DType::int32);
   scatter("bfloat16", {7}, {{0, 7, 3}}, {3}, DType::bfloat16);
-  for (const bool reverse : {false, true}) {
-    for (const bool exclusive : {false, true}) {
-      for (const bool product : {false, true}) {
-        cases.push_back({fmt::format("{}{}{}", product ? "cumprod of one axis" : "cumsum of one axis",
-                                     reverse ? " reverse" : "", exclusive ? " exclusive" : ""),
-                         Cumulate{product, 1, reverse, exclusive},
-                         {in({3, 9, 2}, DType::float32, Numbers::unit)}});
-        cases.push_back({fmt::format("{}{}{} of 33 columns", product ? "cumprod" : "cumsum", reverse ? " reverse" : "",
-                                     exclusive ? " exclusive" : ""),
-                         Cumulate{product, 0, reverse, exclusive},
-                         {in({9, 33}, DType::float32, Numbers::unit)}});
-      }
-    }
-  }
 }
 
 void add_windows(std::vector<Case>& cases) {

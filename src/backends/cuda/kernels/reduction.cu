@@ -154,30 +154,37 @@ __global__ void logsumexp_kernel(Rows rows, Array x, Array y) {
   if (lane_index() == 0) store(y, i, result);
 }
 
+struct CumulatePlan {
+  bool product, reverse, exclusive;
+  Rows rows;
+  Array x, y;
+};
+
 /// Cumulative sums or products along rows, 32 elements at a time, as a prefix scan over lanes.
 template <typename Number>
-__global__ void cumulate_kernel(bool product, Rows rows, Array x, Array y) {
+__global__ void cumulate_kernel(CumulatePlan plan) {
   wait_for_previous_kernel();
   let_next_kernel_start();
   const std::int64_t row = warp_index();
-  if (row >= rows.starts.count) return;
-  const std::int64_t start = rows.starts.at(row).of[0];
+  if (row >= plan.rows.starts.count) return;
+  const std::int64_t start = plan.rows.starts.at(row).of[0], count = plan.rows.along.count;
   const int lane = lane_index();
-  const ReduceFn fn = product ? ReduceFn::prod : ReduceFn::sum;
+  const ReduceFn fn = plan.product ? ReduceFn::prod : ReduceFn::sum;
 
   Number before = neutral<Number>(fn);
-  for (std::int64_t first = 0; first < rows.along.count; first += kWarpThreads) {
+  for (std::int64_t first = 0; first < count; first += kWarpThreads) {
     const std::int64_t j = first + lane;
-    const bool inside = j < rows.along.count;
-    const std::int64_t at = inside ? start + rows.along.at(j).of[0] : 0;
-    Number running = inside ? load<Number>(x, at) : neutral<Number>(fn);
+    const bool inside = j < count;
+    const std::int64_t at = inside ? start + plan.rows.along.at(plan.reverse ? count - 1 - j : j).of[0] : 0;
+    Number running = inside ? load<Number>(plan.x, at) : neutral<Number>(fn);
     for (int distance = 1; distance < kWarpThreads; distance *= 2) {
       const Number left = __shfl_sync(kWholeWarp, running, (lane - distance) & (kWarpThreads - 1));
       if (lane >= distance) running = combine(fn, left, running);
     }
-    running = combine(fn, before, running);
-    if (inside) store(y, at, running);
-    before = __shfl_sync(kWholeWarp, running, kWarpThreads - 1);
+    const Number previous = __shfl_sync(kWholeWarp, running, (lane - 1) & (kWarpThreads - 1));
+    const Number own = !plan.exclusive ? running : lane == 0 ? neutral<Number>(fn) : previous;
+    if (inside) store(plan.y, at, combine(fn, before, own));
+    before = __shfl_sync(kWholeWarp, combine(fn, before, running), kWarpThreads - 1);
   }
 }
 
@@ -207,15 +214,15 @@ Choice make_plain(const graph::Reduce& op, const Step& step) {
 }
 
 Choice make_plain(const graph::Cumulate& op, const Step& step) {
-  if (op.reverse || op.exclusive) return Choice("the GPU does not train yet");
   const int axis[] = {op.axis};
   const auto rows = rows_of(step.inputs[0].shape, axis);
   if (!rows) return too_many_axes();
-  return {"plain", [product = op.product, rows = *rows, x = array_of(step.inputs[0]),
-                    y = array_of(step.outputs[0])](cudaStream_t stream) {
-            with_ring_of(summed_in(x.dtype), [&](auto zero) {
-              check(launch(cumulate_kernel<decltype(zero)>, warp_each(rows.starts.count), stream, product, rows, x, y),
-                    "cumulate");
+  const CumulatePlan plan{
+      op.product, op.reverse, op.exclusive, *rows, array_of(step.inputs[0]), array_of(step.outputs[0])};
+  return {"plain", [plan](cudaStream_t stream) {
+            const LaunchShape shape = warp_each(plan.rows.starts.count);
+            with_ring_of(summed_in(plan.x.dtype), [&](auto zero) {
+              check(launch(cumulate_kernel<decltype(zero)>, shape, stream, plan), "cumulate");
             });
           }};
 }
