@@ -31,9 +31,10 @@ class Dissection {
     if (!layer.is_model()) add_groups(layer, level);
     for (Layer* inner : inner_layers(layer))
       if (seen_.insert(inner).second) add(*inner, level, nested && layer.is_model());
-    if (parts.size() == first || layer.is_model()) return;
+    if (parts.size() == first || level == 0) return;
     Part rest;
-    // The remaining work of an attention layer, outside its projections, is called "attention".
+    // The remaining work of an attention layer, outside its projections, is called "attention". That of a nested model
+    // are casts to its dtype.
     rest.name = is_attention(layer.info->role) ? "attention" : "(itself)";
     rest.level = level;
     rest.rest = true;

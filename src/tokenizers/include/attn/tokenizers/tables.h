@@ -37,7 +37,7 @@ enum class TokenizerKind : std::uint8_t {
   sentence_piece,
   longest_match,
   characters,  ///< each character is a token
-  clip_pairs  ///< byte pairs of CLIP: texts are normalized, and a mark ends each word
+  clip_pairs   ///< byte pairs of CLIP: texts are normalized, and a mark ends each word
 };
 
 /// A class, as defined in keras_hub/src/models.
