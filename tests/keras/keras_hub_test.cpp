@@ -40,6 +40,15 @@ std::string object(const std::string& class_name, const std::string& config) {
   return R"({"class_name": ")" + class_name + R"(", "config": {)" + config + "}}";
 }
 
+/// The fields of Gemma 4's vision encoder, with another value of a key.
+std::string gemma4_encoder(const std::string& key, std::int64_t value) {
+  json sizes = {{"image_size", 8}, {"patch_size", 2},       {"num_heads", 2}, {"hidden_dim", 8}, {"num_layers", 1},
+                {"head_dim", 4},   {"intermediate_dim", 8}, {"pool_size", 2}, {"output_dim", 8}};
+  sizes[key] = value;
+  const std::string text = sizes.dump();
+  return text.substr(1, text.size() - 2);
+}
+
 keras::Model read(const std::string& text, std::optional<Shape> input = {}) {
   keras::ReadOptions options;
   options.input_shape = std::move(input);
@@ -166,13 +175,37 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        {},
        "/config/is_embedding_model: expected false without pooling_intermediate_dim"},
       {"Gemma4Backbone",
-       kGemma4 + R"(, "vision_encoder": {"class_name": "Gemma4VisionEncoder", "config": {}})",
+       kGemma4 + R"(, "vision_encoder": {"class_name": "Dense", "config": {"units": 2}})",
        {},
-       "/config/vision_encoder: expected null: attn supports Gemma 4 only for text, not for images"},
+       "/config/vision_encoder: expected a Gemma4VisionEncoder, not a Dense"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "vision_encoder": )" + object("Gemma4VisionEncoder", gemma4_encoder("output_dim", 9)),
+       {},
+       "/config/vision_encoder/config/output_dim: expected 8, the width of the text model"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("pool_size", 5),
+       {},
+       "/config/pool_size: 4 patches in a row are too few for squares of 5"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("num_layers", 1000000000),
+       {},
+       "/config/num_layers: more than 1000 blocks are not accepted"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("patch_size", 1000000000),
+       {},
+       "/config/patch_size: expected at most 4096"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("head_dim", 6),
+       {},
+       "expected a multiple of 4 for rotary positions on two axes, got 6"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("num_heads", 3),
+       {},
+       "3 heads of 4 features are not the 8 features of the input"},
       {"Gemma4Backbone",
        kGemma4 + R"(, "vision_encoder": null, "audio_encoder": {"class_name": "Gemma4AudioEncoder", "config": {}})",
        {},
-       "/config/audio_encoder: expected null: attn supports Gemma 4 only for text, not for sounds"},
+       "/config/audio_encoder: expected null: attn supports Gemma 4 for texts and images, not for sounds"},
       {"Gemma4Backbone", kGemma4 + R"(, "layer_types": [])", {}, "/config/layer_types: 0 types for 1 layers"},
       {"Gemma4Backbone",
        kGemma4 + R"(, "num_kv_shared_layers": 1)",
@@ -299,7 +332,7 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
                          {"RQVAEBackbone", "it quantizes vectors, without attention"},
                          {"FluxTextToImage", "image generation by diffusion"},
                          {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},
-                         {"Gemma4VisionEncoder", "attn has the text model of this family"}}) {
+                         {"Gemma4AudioEncoder", "texts and images, without sounds and videos"}}) {
     json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
     text["module"] = "keras_hub.src.models.some.some_backbone";
     std::string message;

@@ -24,6 +24,7 @@ from keras import layers as L
 from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
+from keras_hub.src.models.gemma4.gemma4_vision_encoder import Gemma4VisionEncoder
 
 import operation_cases
 
@@ -676,6 +677,35 @@ def gemma4_causal_lm():
                                                                  final_logit_soft_cap=9.0), final_logit_cap=6.0)
 
 
+def gemma4_encoder(**kwargs):
+    return Gemma4VisionEncoder(**{**dict(image_size=8, patch_size=2, num_heads=4, hidden_dim=16, num_layers=2, intermediate_dim=10,
+                                         head_dim=4, output_dim=12, pool_size=2, position_embedding_size=5), **kwargs})
+
+
+@case
+def gemma4_vision_encoder():
+    return gemma4_encoder(num_key_value_heads=2, rope_max_wavelength=20.0, layer_norm_epsilon=1e-3, dropout=0.1, standardize=True)
+
+
+@case
+def gemma4_vision():
+    """The positions of an image see each other in blocks with a window."""
+    return gemma4_backbone(vision_encoder=gemma4_encoder(num_key_value_heads=2, standardize=True, dropout=0.1), dropout=0.1,
+                           use_vision_bidirectional_attention=True, hidden_size_per_layer_input=3, vocab_size_per_layer_input=11)
+
+
+@case
+def gemma4_vision_mixed_bfloat16():
+    """The encoder computes in float32."""
+    return gemma4_backbone(vision_encoder=gemma4_encoder(num_layers=1), num_layers=2, dtype="mixed_bfloat16")
+
+
+@case
+def gemma4_vision_causal_lm():
+    encoder = gemma4_encoder(use_clipped_linears=False, num_layers=1)
+    return keras_hub.models.Gemma4CausalLM(None, gemma4_backbone(vision_encoder=encoder, num_kv_shared_layers=2))
+
+
 def rwkv7_backbone(**kwargs):
     sizes = dict(vocabulary_size=VOCABULARY, hidden_size=12, head_size=4, num_layers=3, intermediate_dim=20)
     ranks = dict(gate_lora=5, mv_lora=2, aaa_lora=3, decay_lora=4)
@@ -1177,14 +1207,26 @@ LAYERS = {
 HALF = ("mixed_bfloat16", "mixed_float16", "bfloat16", "float16")
 
 
+def places(columns, rows):
+    """Positions of an image's patches, padded to 16."""
+    out = np.full((16, 2), -1, "int32")
+    out[:columns * rows] = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), -1).reshape(-1, 2)
+    return out
+
+
 def inputs_of(model, rng):
     out, names = {}, [x.name for x in model.inputs]
     for x in model.inputs:
         shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
         if x.name == "images" and len(shape) == 5:  # Gemma 3 takes several images, and indices of their four positions
             shape[1] = 2
-        if x.name in ("token_ids", "padding_mask", "vision_mask") and any(y.name == "vision_indices" for y in model.inputs):
+        if x.name in ("token_ids", "padding_mask", "position_ids", "vision_mask") and any(y.name == "vision_indices" for y in model.inputs):
             shape[1] = 12
+        if x.name == "pixel_values":
+            shape = [BATCH, 2, 16, 12]
+        if x.name == "pixel_position_ids":
+            out[x.name] = np.stack([places(*size) for size in ((4, 4), (4, 2), (0, 0), (2, 4), (3, 4), (4, 4))]).reshape(BATCH, 2, 16, 2)
+            continue
         if x.name == "vision_indices":
             out[x.name] = np.array([[1, 2, 3, 4, 6, 7, 8, 9], [2, 3, 4, 5, 0, 0, 0, 0], [0, 0, 0, 0, 7, 8, 9, 10]], "int32")
             continue
@@ -1273,7 +1315,9 @@ def write_case(name, folder):
     for weight in model.weights:
         if "float" in weight.dtype:
             value = 0.5 * rng.standard_normal(weight.shape)
-            weight.assign(np.abs(value) + 0.1 if "variance" in weight.path else value)
+            positive = "variance" in weight.path or weight.path.endswith(("_min", "_max"))
+            value = np.abs(value) + 0.1 if positive else value
+            weight.assign(-value if weight.path.endswith("_min") else value)
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
             layer.finalize_state()
