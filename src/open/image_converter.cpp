@@ -62,15 +62,28 @@ void ImageConverter::prepare(const Shape& size, const Execution& execution) {
 }
 
 Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
+  const std::vector<NamedTensor> parts = convert_parts(pixels, execution);
+  if (parts.size() != 1)
+    throw bad_input("{}: the converter divides an image into patches, which only attn generate reads",
+                    printable(source_));
+  return parts.front().tensor;
+}
+
+std::vector<NamedTensor> ImageConverter::convert_parts(const Tensor& pixels, const Execution& execution) {
   const Dim height = pixels.shape()[0], width = pixels.shape()[1];
   prepare(channels_first_ ? Shape{3, height, width} : Shape{height, width, 3}, execution);
   const std::vector<Tensor> inputs{floats_of(pixels, channels_first_).cast(dtype_)};
   session_->run(inputs);
-  const Tensor result = session_->outputs().front().tensor.cast(DType::float32);  // valid until the next pass
-  const Shape& shape = result.shape();
-  Tensor out(DType::float32, {shape[1], shape[2], shape[3]});
-  std::memcpy(out.data(), result.data(), static_cast<std::size_t>(result.bytes()));
-  return out;
+  std::vector<NamedTensor> parts;
+  for (const NamedTensor& output : session_->outputs()) {
+    const Tensor& result = output.tensor;  // a view that is valid until the next pass
+    const DType dtype = is_floating(result.dtype()) ? DType::float32 : DType::int32;
+    const Tensor part = result.cast(dtype);
+    Tensor own(dtype, part.shape().slice(1, part.shape().rank()));
+    std::memcpy(own.data(), part.data(), static_cast<std::size_t>(part.bytes()));
+    parts.push_back({output.name, std::move(own)});
+  }
+  return parts;
 }
 
 std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {

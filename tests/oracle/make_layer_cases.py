@@ -1197,6 +1197,7 @@ LAYERS = {
     "reversible_embedding": lambda: H.ReversibleEmbedding(50, 8, tie_weights=False, logit_soft_cap=30.0),
     "token_and_position_embedding": lambda: H.TokenAndPositionEmbedding(50, 8, 16, embeddings_initializer="he_normal"),
     "position_embedding": lambda: H.PositionEmbedding(8, initializer="random_normal"), "rotary_embedding": lambda: H.RotaryEmbedding(),
+    "gemma4_image_converter": lambda: H.Gemma4ImageConverter(patch_size=14, scale=1 / 255, offset=[0.0, 0.5, 1.0]),
     "alibi_bias": lambda: H.AlibiBias(), "transformer_encoder": lambda: H.TransformerEncoder(64, 4, dropout=0.1, activation="gelu"),
     "transformer_decoder": lambda: H.TransformerDecoder(64, 4, normalize_first=True, dtype="mixed_bfloat16"),
     "cached_multi_head_attention": lambda: H.CachedMultiHeadAttention(4, 8), "masked_lm_head": lambda: H.MaskedLMHead(50),

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "classes/named_results.h"
 #include "model/input_layer.h"
 
 namespace attn::keras {
@@ -25,11 +26,21 @@ std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shap
   layer->nodes = {NodeSpec{std::move(args), ArgDict{}, layer->pointer}};
 
   const auto as_json = [](const TensorRef& ref) { return Json::array({ref.layer, ref.node, ref.tensor}); };
-  const TensorRef out{layer->name, 0, 0};
   model->input_struct = x;
-  model->output_struct = out;
   model->envelope["input_layers"] = as_json(x);
-  model->envelope["output_layers"] = as_json(out);
+  if (const auto* named = dynamic_cast<const NamedResults*>(layer.get())) {
+    ArgDict results;
+    for (const std::string_view result : named->result_names()) {
+      const TensorRef out{layer->name, 0, static_cast<int>(results.size())};
+      model->envelope["output_layers"][std::string(result)] = as_json(out);
+      results.emplace_back(result, out);
+    }
+    model->output_struct = std::move(results);
+  } else {
+    const TensorRef out{layer->name, 0, 0};
+    model->output_struct = out;
+    model->envelope["output_layers"] = as_json(out);
+  }
   model->add(std::move(input));
   model->add(std::move(layer));
   model->connect();

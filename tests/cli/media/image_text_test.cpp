@@ -93,7 +93,7 @@ TEST_CASE("labels: models that do not compare images with texts, and texts witho
 }
 
 TEST_CASE("generate: prompts with images give KerasHub's tokens") {
-  for (const std::string name : {"pali_gemma", "gemma3", "blip2", "blip2_flan_t5"}) {
+  for (const std::string name : {"pali_gemma", "gemma3", "gemma4", "blip2", "blip2_flan_t5"}) {
     CAPTURE(name);
     const json expected = expected_of(name);
     for (const json& run : expected["runs"]) {
@@ -145,5 +145,8 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({pali, "--prompt", "a", "--prompt", "a photo of a cat", "--image", image}, "must have one length");
   refused({pali, "--prompt", "a", "--image", image, "--sampler", "contrastive"}, "--sampler contrastive");
   refused({gemma, "--prompt", "a", "--image", image}, "the prompts have 0 marks <start_of_image>");
+  refused({kCases + "gemma4/preset", "--prompt", "<|image|>"}, "0 images were given, and the prompts have 1 marks");
+  refused({kCases + "gemma4/preset", "--prompt", "<|image|>", "--max-length", "5", "--image", image},
+          "prompt 1 has 2 positions of images, and an image has 6");
   refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image}, "reads only text");
 }

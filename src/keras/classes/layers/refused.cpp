@@ -71,7 +71,6 @@ constexpr std::array kRefusedLayers = {
     refused("TFSMLayer", 300, kSavedModel),
     refused("ContrastLimitedAdaptiveHistogramEqualization", 314, kPrepares),
     refused("Equalization", 308, kPrepares),
-    keras_hub_refused("Gemma4ImageConverter", kPrepares),
     keras_hub_refused("MaskedLMMaskGenerator", kPrepares),
     keras_hub_refused("MultiSegmentPacker", kPrepares),
     refused("Pipeline", 306, kPrepares),

@@ -259,7 +259,8 @@ class Gemma3CausalLM final : public ImageCausalLM, public SizedInputs {
   [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
     const Gemma3VisionEncoder* const encoder = own().encoder();
     if (encoder == nullptr) return std::nullopt;
-    return ImagePrompt{encoder->image_tokens(), "<start_of_image>", "<img>", "<end_of_image>"};
+    return ImagePrompt{encoder->image_tokens(), "<start_of_image>", "\n\n<start_of_image>", "<img>",
+                       "<end_of_image>\n\n"};
   }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
     return own().default_size(input, axis);

@@ -27,8 +27,12 @@ constexpr std::string_view kLayersModule = "keras_hub.src.models.gemma4.gemma4_l
 class Gemma4CausalLM final : public CausalLM, public SizedInputs {
  public:
   void fields(Fields& f) override { f("final_logit_cap", final_logit_cap); }
+  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
+    if (own().encoder() == nullptr) return std::nullopt;
+    return ImagePrompt{image_tokens(), "<|image|>", "<|image>", "<|image|>", "<image|>", true};
+  }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
-    Decoded decoded = answered(lowering, own().decode(lowering, token_ids), every_position);
+    Decoded decoded = answered(lowering, own().decode(lowering, token_ids, image_tokens()), every_position);
     if (final_logit_cap) decoded.logits = keras::soft_capped(lowering.builder(), decoded.logits, *final_logit_cap);
     return decoded;
   }
@@ -40,6 +44,9 @@ class Gemma4CausalLM final : public CausalLM, public SizedInputs {
   void check_fields(const Ref& config) override {
     if (backbone_flag("is_embedding_model"))
       config["backbone"]["config"]["is_embedding_model"].fail("a Gemma4CausalLM needs a backbone with false here");
+    if (image_tokens() > kMostImageTokens)
+      config["preprocessor"]["config"]["num_vision_tokens_per_image"].fail(
+          fmt::format("expected at most {}", kMostImageTokens));
     if (final_logit_cap && *final_logit_cap == 0.0) config["final_logit_cap"].fail("expected another number than 0");
   }
   void assemble() override {
@@ -48,6 +55,13 @@ class Gemma4CausalLM final : public CausalLM, public SizedInputs {
   }
 
  private:
+  static constexpr std::int64_t kMostImageTokens = 1 << 16;
+
+  /// Returns the number of positions of an image in a prompt.
+  [[nodiscard]] std::int64_t image_tokens() const {
+    constexpr std::int64_t kDefault = 280;
+    return preprocessor() ? preprocessor()->num_vision_tokens_per_image.value_or(kDefault) : kDefault;
+  }
   [[nodiscard]] Gemma4Backbone& own() const { return dynamic_cast<Gemma4Backbone&>(backbone()); }
 
   std::optional<Number> final_logit_cap;

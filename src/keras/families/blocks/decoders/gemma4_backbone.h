@@ -31,8 +31,9 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   }
   /// Without arrays, there is one square image.
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override;
-  /// Lowers a decode step of new tokens (B,T), and returns their hidden states (B,T,D).
-  [[nodiscard]] graph::ValueId decode(Lowering& lowering, graph::ValueId token_ids);
+  /// Lowers a decode step of new tokens (B,T), and returns their hidden states (B,T,D). A step that reads images has
+  /// further inputs, and each image has `image_tokens` positions. Throws Error (bad_input) if it has too few rows.
+  [[nodiscard]] graph::ValueId decode(Lowering& lowering, graph::ValueId token_ids, std::int64_t image_tokens);
 
  protected:
   void check_fields(const Ref& config) override;

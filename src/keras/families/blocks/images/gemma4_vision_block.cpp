@@ -63,7 +63,7 @@ class Gemma4ClippableEinsumDense final : public Composite {
     if (!use_clipped_linears) return x;
     Builder& b = call.builder();
     const auto limit = [&](int index) { return Expression(b, b.cast(call.weight(index), b.dtype(x))); };
-    return min(max(Expression(b, x), limit(limits.least)), limit(limits.most));
+    return max(min(Expression(b, x), limit(limits.most)), limit(limits.least));
   }
 
   std::string equation;

@@ -1,4 +1,4 @@
-// Tasks that continue prompts with images: PaliGemma, Gemma 3.
+// Tasks that continue prompts with images: PaliGemma, Gemma 3 and 4.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@ namespace attn::keras {
 /// has no tokens.
 struct ImagePrompt {
   std::int64_t tokens;  ///< number of positions of an image
-  /// In a prompt, `start` stands for an image. KerasHub's preprocessor appends `tokens` times `placeholder`, and `end`,
-  /// and adds two line feeds on both sides.
-  std::string_view start, placeholder, end;
+  /// In a prompt, `mark` stands for an image. KerasHub's preprocessor replaces it by `start`, `tokens` times
+  /// `placeholder`, and `end`.
+  std::string_view mark, start, placeholder, end;
+  bool patches = false;  ///< whether images are read as patches with positions
 
-  [[nodiscard]] bool begins_prompt() const { return start.empty(); }
+  [[nodiscard]] bool begins_prompt() const { return mark.empty(); }
 };
 
 }  // namespace attn::keras

@@ -24,6 +24,8 @@ class ImageConverter {
   /// Returns the image as a float array without a batch. `pixels` are (height, width, 3) uint8. Throws Error
   /// (bad_input), or no_memory before anything large is allocated.
   [[nodiscard]] Tensor convert(const Tensor& pixels, const Execution& execution);
+  /// Does the same for a converter with several named results, such as patches and their positions.
+  [[nodiscard]] std::vector<NamedTensor> convert_parts(const Tensor& pixels, const Execution& execution);
 
  private:
   /// Compiles the conversion of images of one size, (height, width, 3) or (3, height, width).
