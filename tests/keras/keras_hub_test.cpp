@@ -203,9 +203,36 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        {},
        "3 heads of 4 features are not the 8 features of the input"},
       {"Gemma4Backbone",
-       kGemma4 + R"(, "vision_encoder": null, "audio_encoder": {"class_name": "Gemma4AudioEncoder", "config": {}})",
+       kGemma4 + R"(, "vision_encoder": null, "audio_encoder": {"class_name": "Dense", "config": {"units": 2}})",
        {},
-       "/config/audio_encoder: expected null: attn supports Gemma 4 for texts and images, not for sounds"},
+       "/config/audio_encoder: expected a Gemma4AudioEncoder, not a Dense"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 9)"),
+       {},
+       "/config/audio_encoder/config/output_dim: expected 8, the width of the text model"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 8, "num_heads": 3)"),
+       {},
+       "1024 features cannot be divided among 3 heads"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 8, "num_layers": 1001)"),
+       {},
+       "/config/num_layers: more than 1000 blocks are not accepted"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 8, "context_left": 1000000)"),
+       {},
+       "expected an integer from 0 to 65536"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" +
+           object("Gemma4AudioEncoder", R"("output_dim": 8, "sscp_kernel_sizes": [[3, 3]])"),
+       {},
+       "/config/sscp_kernel_sizes: expected two pairs, got 1"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" +
+           object("Gemma4AudioEncoder",
+                  R"("output_dim": 8, "input_feat_size": 1, "sscp_kernel_sizes": [[3, 9], [3, 3]])"),
+       {},
+       "1 features are too few for two convolutions"},
       {"Gemma4Backbone", kGemma4 + R"(, "layer_types": [])", {}, "/config/layer_types: 0 types for 1 layers"},
       {"Gemma4Backbone",
        kGemma4 + R"(, "num_kv_shared_layers": 1)",
@@ -332,7 +359,7 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
                          {"RQVAEBackbone", "it quantizes vectors, without attention"},
                          {"FluxTextToImage", "image generation by diffusion"},
                          {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},
-                         {"Gemma4AudioEncoder", "texts and images, without sounds and videos"}}) {
+                         {"Gemma4AssistantCausalLM", "without videos and assistants"}}) {
     json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
     text["module"] = "keras_hub.src.models.some.some_backbone";
     std::string message;

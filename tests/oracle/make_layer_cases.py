@@ -24,6 +24,7 @@ from keras import layers as L
 from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
+from keras_hub.src.models.gemma4.gemma4_audio_encoder import Gemma4AudioEncoder
 from keras_hub.src.models.gemma4.gemma4_vision_encoder import Gemma4VisionEncoder
 
 import operation_cases
@@ -706,6 +707,26 @@ def gemma4_vision_causal_lm():
     return keras_hub.models.Gemma4CausalLM(None, gemma4_backbone(vision_encoder=encoder, num_kv_shared_layers=2))
 
 
+def gemma4_audio_encoder(**kwargs):
+    return Gemma4AudioEncoder(**{**dict(input_feat_size=8, hidden_size=8, num_heads=2, num_layers=2, chunk_size=3, context_left=4,
+                                        context_right=0, conv_kernel_size=3, sscp_conv_channels=(3, 2), output_proj_dims=10, output_dim=12,
+                                        logit_cap=2.0), **kwargs})
+
+
+@case
+def gemma4_audio():
+    """Sounds without images, and every second row of the encoder."""
+    encoder = gemma4_audio_encoder(num_layers=1, output_proj_dims=None, context_right=1, reduction_factor=2, residual_weight=0.25,
+                                   gradient_clipping=2.0, norm_eps=1e-3, sscp_norm_eps=1e-4, sscp_kernel_sizes=((3, 3), (3, 5)))
+    return gemma4_backbone(audio_encoder=encoder, num_layers=2)
+
+
+@case
+def gemma4_images_and_sounds():
+    return gemma4_backbone(vision_encoder=gemma4_encoder(num_layers=1), audio_encoder=gemma4_audio_encoder(), num_layers=2,
+                           num_audio_tokens_per_clip=5, hidden_size_per_layer_input=3)
+
+
 def rwkv7_backbone(**kwargs):
     sizes = dict(vocabulary_size=VOCABULARY, hidden_size=12, head_size=4, num_layers=3, intermediate_dim=20)
     ranks = dict(gate_lora=5, mv_lora=2, aaa_lora=3, decay_lora=4)
@@ -1221,13 +1242,25 @@ def inputs_of(model, rng):
         shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
         if x.name == "images" and len(shape) == 5:  # Gemma 3 takes several images, and indices of their four positions
             shape[1] = 2
-        if x.name in ("token_ids", "padding_mask", "position_ids", "vision_mask") and any(y.name == "vision_indices" for y in model.inputs):
+        if x.name in ("token_ids", "padding_mask", "position_ids", "vision_mask") and {"vision_indices", "audio_indices"} & {*names}:
             shape[1] = 12
         if x.name == "pixel_values":
             shape = [BATCH, 2, 16, 12]
         if x.name == "pixel_position_ids":
             out[x.name] = np.stack([places(*size) for size in ((4, 4), (4, 2), (0, 0), (2, 4), (3, 4), (4, 4))]).reshape(BATCH, 2, 16, 2)
             continue
+        if x.name == "audio_mel":
+            shape = [BATCH, 1, 17, 8]
+        if x.name == "audio_mel_mask":
+            out[x.name] = np.array([17, 9, 0])[:, None, None] > np.arange(17)
+            out[x.name] = out[x.name].astype("int32")
+            continue
+        if x.name == "audio_indices":  # not BATCH of them: Keras would add the numbers of rows as a bias
+            rows = np.array([[10, 11, 0, 0, 0], [6, 7, 8, 9, 10], [1, 2, 3, 4, 5]], "int32")
+            out[x.name] = rows if "pixel_values" in names else rows[:, :2]
+            continue
+        if x.name == "audio_mask":
+            shape[1] = 12
         if x.name == "vision_indices":
             out[x.name] = np.array([[1, 2, 3, 4, 6, 7, 8, 9], [2, 3, 4, 5, 0, 0, 0, 0], [0, 0, 0, 0, 7, 8, 9, 10]], "int32")
             continue

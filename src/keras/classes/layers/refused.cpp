@@ -46,7 +46,7 @@ constexpr std::array kMissingFamilies = {
     MissingFamily{"FeaturePyramid", kConvolutions},
     MissingFamily{"Flux", kDiffusion},
     MissingFamily{"Gemma3n", kOnlyTexts},
-    MissingFamily{"Gemma4", "attn has this family for texts and images, without sounds and videos"},
+    MissingFamily{"Gemma4", "attn has this family for texts, images and sounds, without videos and assistants"},
     MissingFamily{"HGNetV2", kConvolutions},
     MissingFamily{"MMDiT", kDiffusion},
     MissingFamily{"MobileNetV5",

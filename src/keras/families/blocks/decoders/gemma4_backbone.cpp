@@ -12,7 +12,6 @@
 #include "classes/ops/expression.h"
 #include "classes/ops/ops.h"
 #include "classes/reading.h"
-#include "families/blocks/absent_field.h"
 
 namespace attn::keras {
 namespace {
@@ -53,9 +52,12 @@ void Gemma4Backbone::fields(Fields& f) {
   f("global_head_dim", global_head_dim);
   f("local_rope_scaling_factor", local_rope_scaling_factor);
   f("global_rope_scaling_factor", global_rope_scaling_factor);
-  if (const auto given = f.reading() ? f.take("vision_encoder") : std::nullopt; !given || !given->is_null())
-    f("vision_encoder", vision_encoder_);
-  absent_field(f, "audio_encoder", "attn supports Gemma 4 for texts and images, not for sounds");
+  const auto encoder_field = [&](const char* key, LayerPtr& encoder) {
+    const auto given = f.reading() ? f.take(key) : std::nullopt;
+    if (!given || !given->is_null()) f(key, encoder);
+  };
+  encoder_field("vision_encoder", vision_encoder_);
+  encoder_field("audio_encoder", audio_encoder_);
   f("num_audio_tokens_per_clip", num_audio_tokens_per_clip);
   f("use_bidirectional_attention", use_bidirectional_attention);
   f("use_vision_bidirectional_attention", use_vision_bidirectional_attention);
@@ -92,16 +94,27 @@ void Gemma4Backbone::check_fields(const Ref& config) {
     config["num_kv_shared_layers"].fail("expected fewer layers than num_layers, which have keys to share");
   if (hidden_size_per_layer_input < 0 || hidden_size_per_layer_input > kMostPerLayer)
     config["hidden_size_per_layer_input"].fail(fmt::format("expected an integer from 0 to {}", kMostPerLayer));
-  if (vision_encoder_ == nullptr) return;
-  if (encoder() == nullptr)
-    config["vision_encoder"].fail(
-        fmt::format("expected a Gemma4VisionEncoder, not a {}", vision_encoder_->class_name()));
-  if (encoder()->features() != hidden_dim)
-    config["vision_encoder"]["config"]["output_dim"].fail(
-        fmt::format("expected {}, the width of the text model", hidden_dim.value));
+  check_encoders(config);
+  constexpr std::int64_t kDefaultTokens = 750;
+  if (audio_encoder() != nullptr && !num_audio_tokens_per_clip) num_audio_tokens_per_clip = kDefaultTokens;
+}
+
+void Gemma4Backbone::check_encoders(const Ref& config) const {
+  const auto check = [&](const char* key, const LayerPtr& layer, const auto* encoder, std::string_view wanted) {
+    if (layer == nullptr) return;
+    if (encoder == nullptr) config[key].fail(fmt::format("expected a {}, not a {}", wanted, layer->class_name()));
+    if (encoder->features() != hidden_dim)
+      config[key]["config"]["output_dim"].fail(
+          fmt::format("expected {}, the width of the text model", hidden_dim.value));
+  };
+  check("vision_encoder", vision_encoder_, encoder(), "Gemma4VisionEncoder");
+  check("audio_encoder", audio_encoder_, audio_encoder(), "Gemma4AudioEncoder");
 }
 
 std::optional<Dim> Gemma4Backbone::default_size(std::string_view input, int axis) const {
+  constexpr Dim kSteps = 64;
+  if (input.starts_with("audio_mel")) return axis == 1 ? 1 : kSteps;
+  if (input == "audio_indices" && axis == 1) return audio_encoder()->rows(kSteps);
   if (encoder() == nullptr) return std::nullopt;
   if (input == "vision_indices" && axis == 1) return encoder()->rows(encoder()->patches());
   if (input != "pixel_values" && input != "pixel_position_ids") return std::nullopt;
@@ -190,8 +203,13 @@ class Gemma4Backbone::GraphCalls final : public Calls {
 
 Arg Gemma4Backbone::with_images(Calls& calls, const Arg& texts, const ArgDict& image, const Arg& indices) {
   const Arg seen = calls.times(calls.call(*vision_encoder_, {image}, {}), 1.0 / root(hidden_dim));
-  return calls.call(*find("interleave_embeddings"), {},
-                    {{"image_embeddings", seen}, {"text_embeddings", texts}, {"vision_indices", indices}});
+  return interleaved(calls, "interleave_embeddings", seen, texts, indices);
+}
+
+Arg Gemma4Backbone::interleaved(Calls& calls, std::string_view called, const Arg& rows, const Arg& texts,
+                                const Arg& indices) {
+  return calls.call(*find(called), {},
+                    {{"image_embeddings", rows}, {"text_embeddings", texts}, {"vision_indices", indices}});
 }
 
 Arg Gemma4Backbone::through_text(Calls& calls, Arg x, const Arg& own_ids, const ArgDict& how) {
@@ -226,11 +244,13 @@ void Gemma4Backbone::make_layers() {
     layer("Dense", "per_layer_model_projection", {{"units", all}, {"use_bias", false}});
     layer(kNorm, "per_layer_projection_norm", {{"epsilon", layer_norm_epsilon.value}});
   }
-  if (encoder() != nullptr) {
-    borrow(*vision_encoder_);
-    layer("Gemma4InterleaveEmbeddings", "interleave_embeddings",
-          {{"num_vision_tokens_per_image", encoder()->image_tokens()}});
-  }
+  if (encoder() != nullptr) borrow(*vision_encoder_);
+  if (audio_encoder() != nullptr) borrow(*audio_encoder_);
+  const auto add_interleave = [&](const char* called, std::int64_t tokens) {
+    layer("Gemma4InterleaveEmbeddings", called, {{"num_vision_tokens_per_image", tokens}});
+  };
+  if (encoder() != nullptr) add_interleave("interleave_embeddings", encoder()->image_tokens());
+  if (audio_encoder() != nullptr) add_interleave("audio_interleave_embeddings", *num_audio_tokens_per_clip);
   for (std::int64_t i = 0; i < num_layers; ++i)
     layer("Gemma4TextDecoderBlock", fmt::format("decoder_block_{}", i), block_arguments(i));
   layer(kNorm, "final_normalization", {{"epsilon", layer_norm_epsilon.value}});
@@ -239,8 +259,14 @@ void Gemma4Backbone::make_layers() {
 void Gemma4Backbone::assemble() {
   make_layers();
   MemberCalls calls(*this);
-  const bool sees = encoder() != nullptr;
-  TensorRef positions_of_patches, patches, indices, vision_mask;
+  const bool sees = encoder() != nullptr, hears = audio_encoder() != nullptr;
+  TensorRef positions_of_patches, patches, indices, vision_mask, audio_indices, audio_mask, audio_mel, audio_mel_mask;
+  if (hears) {
+    audio_indices = tokens("audio_indices");
+    audio_mask = tokens("audio_mask");
+    audio_mel = input("audio_mel", {kUnknown, kUnknown, kUnknown, audio_encoder()->spectrum()}, DType::float32);
+    audio_mel_mask = input("audio_mel_mask", {kUnknown, kUnknown, kUnknown}, DType::int32);
+  }
   const TensorRef padding_mask = tokens("padding_mask");
   if (sees) {
     positions_of_patches = input("pixel_position_ids", {kUnknown, kUnknown, kUnknown, 2}, DType::int32);
@@ -256,10 +282,20 @@ void Gemma4Backbone::assemble() {
     inputs.insert(inputs.end(), {positions_of_patches, patches, indices, vision_mask});
     how.emplace_back("vision_mask", vision_mask);
     x = with_images(calls, x, {{"pixel_values", patches}, {"pixel_position_ids", positions_of_patches}}, indices);
-    if (hidden_size_per_layer_input > 0) {
-      const TensorRef is_image = calls.operation("Cast", {vision_mask}, {{"dtype", "bool"}});
-      const TensorRef zeros = calls.operation("ZerosLike", {token_ids});
-      own_ids = calls.operation("Where", {is_image, zeros, token_ids});
+  }
+  if (hears) {
+    inputs.insert(inputs.end(), {audio_indices, audio_mask, audio_mel, audio_mel_mask});
+    const TensorRef valid = calls.operation("Cast", {audio_mel_mask}, {{"dtype", "bool"}});
+    const Arg heard = calls.times(calls.call(*audio_encoder_, {audio_mel, valid}, {}), 1.0 / root(hidden_dim));
+    x = interleaved(calls, "audio_interleave_embeddings", heard, x, audio_indices);
+    if (hidden_size_per_layer_input == 0)  // KerasHub connects the input without using it
+      x = calls.sum(x, calls.operation("ExpandDims", {calls.times(calls.cast(audio_mask), 0.0)}, {{"axis", -1}}));
+  }
+  if (hidden_size_per_layer_input > 0) {
+    for (const auto& [is_used, mask] : {std::pair(sees, vision_mask), std::pair(hears, audio_mask)}) {
+      if (!is_used) continue;
+      const TensorRef is_placed = calls.operation("Cast", {mask}, {{"dtype", "bool"}});
+      own_ids = calls.operation("Where", {is_placed, calls.operation("ZerosLike", {own_ids}), own_ids});
     }
   }
   const TensorRef hidden = *through_text(calls, x, own_ids, how).as<TensorRef>();

@@ -11,13 +11,14 @@
 
 #include "families/blocks/decoders/gemma_backbone.h"
 #include "families/blocks/images/gemma4_vision.h"
+#include "families/blocks/sound/gemma4_audio.h"
 #include "model/sized_inputs.h"
 
 namespace attn::keras {
 
 /// Blocks with a window are followed by one without, in the order of layer_types. The last blocks share the keys and
 /// values of earlier ones. Each block may have an input of its own, from a second embedding and a projection of the
-/// first. With a vision encoder, images stand between the tokens.
+/// first. With encoders, images and sounds stand between the tokens.
 class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
  public:
   Gemma4Backbone() {
@@ -29,7 +30,11 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   [[nodiscard]] const Gemma4VisionEncoder* encoder() const {
     return dynamic_cast<const Gemma4VisionEncoder*>(vision_encoder_.get());
   }
-  /// Without arrays, there is one square image.
+  /// Without arrays, there are one square image and one short sound.
+  /// Returns the audio encoder; null for a model without sounds.
+  [[nodiscard]] const Gemma4AudioEncoder* audio_encoder() const {
+    return dynamic_cast<const Gemma4AudioEncoder*>(audio_encoder_.get());
+  }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override;
   /// Lowers a decode step of new tokens (B,T), and returns their hidden states (B,T,D). A step that reads images has
   /// further inputs, and each image has `image_tokens` positions. Throws Error (bad_input) if it has too few rows.
@@ -50,6 +55,7 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   [[nodiscard]] std::optional<std::int64_t> source_of(std::int64_t i) const;
   [[nodiscard]] Json block_arguments(std::int64_t i) const;
   void make_layers();
+  void check_encoders(const Ref& config) const;
 
   class Calls;
   class MemberCalls;
@@ -57,6 +63,9 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   /// Puts images into embedded tokens; `image` holds the inputs of the encoder. The rows of the encoder are not scaled
   /// as the tokens will be.
   [[nodiscard]] Arg with_images(Calls& calls, const Arg& texts, const ArgDict& image, const Arg& indices);
+  /// Puts rows of an encoder (B,I,P,D) into embedded tokens by the layer `called`.
+  [[nodiscard]] Arg interleaved(Calls& calls, std::string_view called, const Arg& rows, const Arg& texts,
+                                const Arg& indices);
   /// Passes embedded tokens x (B,T,D) through the text model. `own_ids` are the tokens of the second embedding, and
   /// `how` are arguments of each block.
   [[nodiscard]] Arg through_text(Calls& calls, Arg x, const Arg& own_ids, const ArgDict& how);
@@ -70,8 +79,8 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   std::optional<Number> global_rope_wavelength, local_rope_wavelength;
   bool use_bidirectional_attention = false, use_vision_bidirectional_attention = false, use_double_wide_mlp = false,
        enable_moe_block = false;
-  Opaque num_audio_tokens_per_clip;
-  LayerPtr vision_encoder_;
+  std::optional<Positive> num_audio_tokens_per_clip;
+  LayerPtr vision_encoder_, audio_encoder_;
 };
 
 }  // namespace attn::keras

@@ -20,60 +20,6 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-constexpr double kWidest = 65504.0;  ///< the limits before a file is read
-
-/// An EinsumDense without bias, whose inputs and outputs may be clipped to stored limits.
-class Gemma4ClippableEinsumDense final : public Composite {
- public:
-  void fields(Fields& f) override {
-    f.required("equation", equation);
-    f.required("output_shape", output_shape);
-    f("use_clipped_linears", use_clipped_linears);
-    f("kernel_initializer", kernel_initializer);
-  }
-  [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    static constexpr std::array<std::string_view, 1> kNames = {"x"};
-    return kNames;
-  }
-
-  void build(Weights& w, Call&) override {
-    dense_ = &make(
-        "EinsumDense", "dense", "dense",
-        {{"equation", equation}, {"output_shape", output_shape.json}, {"kernel_initializer", kernel_initializer.json}});
-    if (!use_clipped_linears) return;
-    const auto limit = [&](const char* called, double value) {
-      graph::Initializer initializer = Initializer("constant").value;
-      initializer.value = value;
-      return w.add(called, Shape{}, initializer, false);
-    };
-    input_ = {limit("input_min", -kWidest), limit("input_max", kWidest)};
-    output_ = {limit("output_min", -kWidest), limit("output_max", kWidest)};
-  }
-  Arg call(Call& call) override {
-    const LayerScope scope(call.lowering(), name);
-    const ValueId x = apply(call, *dense_, {Call::result(clipped(call, call.tensor("x")->id, input_))})->id;
-    return Call::result(clipped(call, x, output_));
-  }
-
- private:
-  struct Limits {
-    int least = 0, most = 0;  ///< numbers of the variables
-  };
-  [[nodiscard]] ValueId clipped(Call& call, ValueId x, const Limits& limits) const {
-    if (!use_clipped_linears) return x;
-    Builder& b = call.builder();
-    const auto limit = [&](int index) { return Expression(b, b.cast(call.weight(index), b.dtype(x))); };
-    return max(min(Expression(b, x), limit(limits.most)), limit(limits.least));
-  }
-
-  std::string equation;
-  Opaque output_shape;
-  bool use_clipped_linears = true;
-  Initializer kernel_initializer{"glorot_uniform"};
-  Limits input_, output_;
-  Layer* dense_ = nullptr;
-};
-
 /// Attention between all patches of an image, without a scale, with norms of queries, keys and values. The first half
 /// of each head turns by the column of its patch, the second half by the row.
 class Gemma4VisionAttention final : public Composite {
@@ -269,7 +215,6 @@ class Gemma4VisionDecoderBlock final : public Composite {
 
 }  // namespace
 
-LayerPtr make_gemma4_clipped_dense() { return std::make_unique<Gemma4ClippableEinsumDense>(); }
 LayerPtr make_gemma4_vision_attention() { return std::make_unique<Gemma4VisionAttention>(); }
 LayerPtr make_gemma4_vision_block() { return std::make_unique<Gemma4VisionDecoderBlock>(); }
 

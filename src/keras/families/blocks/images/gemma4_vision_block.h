@@ -5,7 +5,6 @@
 
 namespace attn::keras {
 
-[[nodiscard]] LayerPtr make_gemma4_clipped_dense();
 [[nodiscard]] LayerPtr make_gemma4_vision_attention();
 [[nodiscard]] LayerPtr make_gemma4_vision_block();
 
