@@ -168,6 +168,7 @@ void CachedDecoder::run(const Advance& step, const Run& which, DecoderOutput& ou
   shape.reads_encoder = reads_encoder;
   shape.keras_hub_step = keras_hub_step;
   shape.images = images;
+  shape.patches = images > 0 ? options_.patches : 0;
   Part& part = this->part(shape);
   for (Dim row = 0; row < step.rows; ++row) {
     const auto from =

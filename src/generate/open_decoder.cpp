@@ -33,6 +33,7 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   shape.sources = false;
   shape.reads_encoder = shape.encoder_length > 0;
   shape.images = options.images;
+  shape.patches = options.patches;
   if (shape.images > 0) shape.count = std::max<Dim>(longest, 1);
   const run::Planned prompt = run::plan_for(backend, lower(shape));
   const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
@@ -79,6 +80,7 @@ LowerStep step_of(const keras::Model& model, const std::optional<std::string>& d
     lower.decode->reads_encoder = shape.reads_encoder;
     lower.decode->keras_hub_step = shape.keras_hub_step;
     lower.decode->images = static_cast<int>(shape.images);
+    lower.decode->patches = shape.patches;
     if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
     return model.lower(lower);
   };

@@ -52,7 +52,7 @@ std::vector<SeenImage> find_images(const keras::ImagePrompt& how, const std::vec
   }
   if (marks != std::ssize(images))
     throw bad_usage("{} images were given, and the prompts have {} marks {}, one of which stands for an image",
-                    images.size(), marks, how.start);
+                    images.size(), marks, how.mark);
   return out;
 }
 
@@ -124,9 +124,9 @@ std::vector<Token> ImageMarks::encoded(std::string_view text, const tokenizers::
                                        const tokenizers::EncodeOptions& options) {
   if (!how_) return tokenizer.encode(text, options);
   if (how_->merge == 0) return tokenizer.encode(with_placeholders(text, *how_), options);
-  const bool has_images = !images_.empty() || text.find(how_->start) != std::string_view::npos;
+  const bool has_images = !images_.empty() || text.find(how_->mark) != std::string_view::npos;
   if (!has_images || !options.specials_in_text) return tokenizer.encode(text, options);
-  std::vector<Special> specials = specials_of(tokenizer, how_->start, text);
+  std::vector<Special> specials = specials_of(tokenizer, how_->mark, text);
   std::vector<Token> out;
   for (std::size_t from = 0; from < text.size();) {
     const auto next = std::ranges::min_element(specials, {}, &Special::at);
@@ -136,7 +136,7 @@ std::vector<Token> ImageMarks::encoded(std::string_view text, const tokenizers::
       out.insert(out.end(), part.begin(), part.end());
     }
     if (end == std::string_view::npos) break;
-    const bool is_image = next->word == how_->start && next_ < images_.size();
+    const bool is_image = next->word == how_->mark && next_ < images_.size();
     const Dim count = is_image ? as_tokens(*how_, images_[next_++]).tokens() : 1;
     out.insert(out.end(), static_cast<std::size_t>(count), next->id);
     from = end + next->word.size();

@@ -78,6 +78,16 @@ std::vector<NamedTensor> ImageConverter::run(const Tensor& pixels, const Executi
   return session_->outputs();
 }
 
+std::vector<NamedTensor> ImageConverter::convert_parts(const Tensor& pixels, const Execution& execution) {
+  std::vector<NamedTensor> parts;
+  for (const NamedTensor& result : run(pixels, execution)) {
+    const DType dtype = is_floating(result.tensor.dtype()) ? DType::float32 : DType::int32;
+    const Tensor part = result.tensor.cast(dtype);
+    parts.push_back({result.name, copied(part, part.shape().slice(1, part.shape().rank()))});
+  }
+  return parts;
+}
+
 Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
   const std::vector<NamedTensor> results = run(pixels, execution);
   if (results.size() != 1)

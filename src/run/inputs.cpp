@@ -14,11 +14,14 @@ namespace {
 
 using graph::ValueId;
 
-/// Returns whether the operation's result consists of unchanged elements of its first input, or of all inputs.
+/// Returns whether the operation's result consists of unchanged elements of its first input, or of all inputs. Indices
+/// that are clipped at 0 count too.
 bool hands_on(const graph::Op& op) {
-  return std::holds_alternative<graph::Cast>(op) || std::holds_alternative<graph::Reshape>(op) ||
-         std::holds_alternative<graph::Slice>(op) || std::holds_alternative<graph::Transpose>(op) ||
-         std::holds_alternative<graph::Broadcast>(op) || std::holds_alternative<graph::Concat>(op);
+  const auto* const binary = std::get_if<graph::Binary>(&op);
+  return (binary != nullptr && binary->fn == graph::BinaryFn::maximum) || std::holds_alternative<graph::Cast>(op) ||
+         std::holds_alternative<graph::Reshape>(op) || std::holds_alternative<graph::Slice>(op) ||
+         std::holds_alternative<graph::Transpose>(op) || std::holds_alternative<graph::Broadcast>(op) ||
+         std::holds_alternative<graph::Concat>(op);
 }
 
 }  // namespace

@@ -57,6 +57,15 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return text.replace(text.find(from), from.size(), to);
 }
 
+/// The fields of Gemma 4's vision encoder, with another value of a key.
+std::string gemma4_encoder(const std::string& key, std::int64_t value) {
+  json sizes = {{"image_size", 8}, {"patch_size", 2},       {"num_heads", 2}, {"hidden_dim", 8}, {"num_layers", 1},
+                {"head_dim", 4},   {"intermediate_dim", 8}, {"pool_size", 2}, {"output_dim", 8}};
+  sizes[key] = value;
+  const std::string text = sizes.dump();
+  return text.substr(1, text.size() - 2);
+}
+
 keras::Model read(const std::string& text, std::optional<Shape> input = {}) {
   keras::ReadOptions options;
   options.input_shape = std::move(input);
@@ -212,13 +221,64 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        {},
        "/config/is_embedding_model: expected false without pooling_intermediate_dim"},
       {"Gemma4Backbone",
-       kGemma4 + R"(, "vision_encoder": {"class_name": "Gemma4VisionEncoder", "config": {}})",
+       kGemma4 + R"(, "vision_encoder": {"class_name": "Dense", "config": {"units": 2}})",
        {},
-       "/config/vision_encoder: expected null: attn supports Gemma 4 only for text, not for images"},
+       "/config/vision_encoder: expected a Gemma4VisionEncoder, not a Dense"},
       {"Gemma4Backbone",
-       kGemma4 + R"(, "vision_encoder": null, "audio_encoder": {"class_name": "Gemma4AudioEncoder", "config": {}})",
+       kGemma4 + R"(, "vision_encoder": )" + object("Gemma4VisionEncoder", gemma4_encoder("output_dim", 9)),
        {},
-       "/config/audio_encoder: expected null: attn supports Gemma 4 only for text, not for sounds"},
+       "/config/vision_encoder/config/output_dim: expected 8, the width of the text model"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("pool_size", 5),
+       {},
+       "/config/pool_size: 4 patches in a row are too few for squares of 5"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("num_layers", 1000000000),
+       {},
+       "/config/num_layers: more than 1000 blocks are not accepted"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("patch_size", 1000000000),
+       {},
+       "/config/patch_size: expected at most 4096"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("head_dim", 6),
+       {},
+       "expected a multiple of 4 for rotary positions on two axes, got 6"},
+      {"Gemma4VisionEncoder",
+       gemma4_encoder("num_heads", 3),
+       {},
+       "3 heads of 4 features are not the 8 features of the input"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "vision_encoder": null, "audio_encoder": {"class_name": "Dense", "config": {"units": 2}})",
+       {},
+       "/config/audio_encoder: expected a Gemma4AudioEncoder, not a Dense"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 9)"),
+       {},
+       "/config/audio_encoder/config/output_dim: expected 8, the width of the text model"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 8, "num_heads": 3)"),
+       {},
+       "1024 features cannot be divided among 3 heads"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 8, "num_layers": 1001)"),
+       {},
+       "/config/num_layers: more than 1000 blocks are not accepted"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" + object("Gemma4AudioEncoder", R"("output_dim": 8, "context_left": 1000000)"),
+       {},
+       "expected an integer from 0 to 65536"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" +
+           object("Gemma4AudioEncoder", R"("output_dim": 8, "sscp_kernel_sizes": [[3, 3]])"),
+       {},
+       "/config/sscp_kernel_sizes: expected two pairs, got 1"},
+      {"Gemma4Backbone",
+       kGemma4 + R"(, "audio_encoder": )" +
+           object("Gemma4AudioEncoder",
+                  R"("output_dim": 8, "input_feat_size": 1, "sscp_kernel_sizes": [[3, 9], [3, 3]])"),
+       {},
+       "1 features are too few for two convolutions"},
       {"Gemma4Backbone", kGemma4 + R"(, "layer_types": [])", {}, "/config/layer_types: 0 types for 1 layers"},
       {"Gemma4Backbone",
        kGemma4 + R"(, "num_kv_shared_layers": 1)",
@@ -386,7 +446,7 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
                          {"FluxTextToImage", "image generation by diffusion"},
                          {"SAM3PromptableConceptImageSegmenter", "it finds objects by texts"},
                          {"Qwen3_5VideoConverter", "attn has this family for texts and images, without videos"},
-                         {"Gemma4VisionEncoder", "attn has the text model of this family"}}) {
+                         {"Gemma4AssistantCausalLM", "without videos and assistants"}}) {
     json text = json::parse(object(row.class_name, R"("name": "x", "trainable": true)"));
     text["module"] = "keras_hub.src.models.some.some_backbone";
     std::string message;

@@ -116,6 +116,26 @@ TEST_CASE("images: converters of images of any size reject what KerasHub cannot 
         "x.json: the converter cuts images into patches, but the model takes whole images");
 }
 
+TEST_CASE("images: Gemma 4's converter computes KerasHub's patches and positions") {
+  const nlohmann::json cases = nlohmann::json::parse(std::ifstream(image_path("patches.json")));
+  const std::map<std::string, Tensor> expected = arrays_of("patches.npz");
+  std::size_t compared = 0;
+  for (std::size_t number = 0; number < cases.size(); ++number) {
+    open::ImageConverter converter("patches.json", cases[number]["converter"].dump());
+    for (const std::string image : cases[number]["images"]) {
+      CAPTURE(number);
+      CAPTURE(image);
+      for (const NamedTensor& part : converter.convert_parts(io::read_image(image_path(image)), open::Execution{})) {
+        CAPTURE(part.name);
+        const double most = part.tensor.dtype() == DType::int32 ? 0.0 : 1e-5;
+        CHECK(error_of(part.tensor, expected.at(fmt::format("{}/{}/{}", number, image, part.name))) <= most);
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared == expected.size());
+}
+
 TEST_CASE("images: converters of a task, a preset and an archive make the model's input") {
   const open::Silent silent;
   const open::InputFiles files{{}, {image_path("wide.png"), image_path("rgb_420.jpg"), image_path("gray.jpg")}, {}};
@@ -154,6 +174,16 @@ TEST_CASE("images: a config that is not an image converter is rejected") {
   refused(R"("height": 3)", "height");
   refused(R"("scale": [1.0, 2.0])", "2");
   refused(R"("size": 3)", "size");
+  const auto refused_patches = [](const std::string& fields, const std::string& part) {
+    const std::string message = image_refusal(R"({"class_name": "Gemma4ImageConverter", "config": {)" + fields + "}}");
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  refused_patches(R"("patch_size": 1000000000)", "expected at most 4096");
+  refused_patches(R"("patch_size": 0)", "patch_size");
+  refused_patches(R"("max_soft_tokens": 1000000000000)", "expected at most 65536");
+  refused_patches(R"("pooling_kernel_size": 257)", "expected at most 256");
+  refused_patches(R"("patch_size": 4, "max_soft_tokens": 4)", "the converter divides an image into patches");
 }
 
 }  // namespace attn::test

@@ -12,6 +12,8 @@ It writes these files, with images of at most 40 pixels on a side; with names of
     converted.npz        by "N/FILE": the result of converter N for keras.utils.img_to_array(keras.utils.load_img(FILE))
     patchers.json        configs of converters of images of any size, and the images of each
     patched.npz          by "N/FILE/patches" and "N/FILE/grid_thw": the results of converter N
+    patches.json         configs of Gemma 4's converter, with all arguments, and the images of each
+    patches.npz          by "N/FILE/pixel_values" and "N/FILE/pixel_position_ids": their results
     preset, classifier.keras   a ViTImageClassifier
     classified*.npz      its inputs and its predictions for three images
     mobilenetv5/*        the same for a MobileNetV5ImageClassifier
@@ -195,6 +197,26 @@ def write_patches():
     np.savez_compressed(FOLDER / "patched.npz", **arrays)
 
 
+def write_positions():
+    """Images that are long, wide, smaller than a square of patches, and one with more patches than the maximum."""
+    images = ["wide.png", "tall.png", "rgb_8.png", "one_pixel.png"]
+    values = [dict(patch_size=4, max_soft_tokens=6, pooling_kernel_size=2, scale=1 / 255),
+              dict(patch_size=3, max_soft_tokens=4, pooling_kernel_size=3, scale=[0.5, 1.0, 2.0], offset=[0.0, -1.0, 1.0]),
+              dict(patch_size=4, max_soft_tokens=1, pooling_kernel_size=2)]
+    configs, arrays = [], {}
+    for number, value in enumerate(values):
+        converter = keras_hub.layers.Gemma4ImageConverter(**value)
+        config = written(converter)
+        config["config"].update(value)  # its get_config leaves out two arguments
+        for name in images:
+            result = converter(keras.utils.img_to_array(keras.utils.load_img(FOLDER / name))[None])
+            for part, array in result.items():
+                arrays[f"{number}/{name}/{part}"] = keras.ops.convert_to_numpy(array)[0]
+        configs.append({"converter": config, "images": images})
+    (FOLDER / "patches.json").write_text(json.dumps(configs, indent=1) + "\n")
+    np.savez_compressed(FOLDER / "patches.npz", **arrays)
+
+
 def written(layer):
     return keras.saving.serialize_keras_object(layer)
 
@@ -267,6 +289,7 @@ def main():
     (FOLDER / "converters.json").write_text(json.dumps(configs, indent=1) + "\n")
     np.savez_compressed(FOLDER / "converted.npz", **arrays)
     write_patches()
+    write_positions()
     for name in CLASSIFIERS:
         write_classifier(name)
     print(len(images), "images,", len(configs), "converters,", len(arrays), "results")

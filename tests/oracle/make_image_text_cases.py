@@ -24,6 +24,7 @@ import numpy as np
 import sentencepiece
 import tensorflow as tf
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
+from keras_hub.src.models.gemma4.gemma4_vision_encoder import Gemma4VisionEncoder
 from keras_hub.src.models.metaclip_2.metaclip_2_image_converter import MetaCLIP2ImageConverter
 from keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder import Qwen3_5VisionEncoder
 
@@ -145,6 +146,22 @@ def gemma3n():
     return M.Gemma3nCausalLM(preprocessor, backbone)
 
 
+@case
+def gemma4():
+    marks = ["<|image>", "<|image|>", "<image|>", "<|video|>", "<turn|>"]
+    tokenizer = M.Gemma4Tokenizer(pieces(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>",
+                                         user_defined_symbols=[*marks, "\n"]))
+    encoder = Gemma4VisionEncoder(image_size=24, patch_size=4, num_heads=2, hidden_dim=16, num_layers=2, intermediate_dim=20, head_dim=8,
+                                  output_dim=16, num_key_value_heads=1, pool_size=2, position_embedding_size=12)
+    backbone = M.Gemma4Backbone(
+        tokenizer.vocabulary_size(), 24, 4, 4, 2, 16, 24, 8, sliding_window_size=5, sliding_window_pattern=2, vision_encoder=encoder,
+        num_kv_shared_layers=2, hidden_size_per_layer_input=3, use_vision_bidirectional_attention=True)
+    images = keras_hub.layers.Gemma4ImageConverter(patch_size=4, max_soft_tokens=7, pooling_kernel_size=2, scale=1 / 255)
+    preprocessor = M.Gemma4CausalLMPreprocessor(tokenizer, images, sequence_length=48, max_images_per_prompt=2,
+                                                num_vision_tokens_per_image=6)
+    return M.Gemma4CausalLM(preprocessor, backbone, final_logit_cap=5.0)
+
+
 def blip2_images():
     encoder = M.BLIP2VisionEncoder(
         image_size=16, patch_size=4, num_layers=2, num_heads=2, hidden_dim=12, intermediate_dim=20, use_patch_bias=True,
@@ -226,6 +243,8 @@ RUNS = {
     "gemma3n": [(["wide.png"], ["a <start_of_image> photo"]), (["wide.png", "gray.jpg"], ["<start_of_image><start_of_image>what is"]),
                 ([], ["what is in the photo"]),
                 (["gray.jpg", "wide.png", "rgb_420.jpg", "gray.jpg"], ["<start_of_image>a <start_of_image>cat"] * 2)],
+    "gemma4": [(["wide.png"], ["a <|image|> photo"]), (["wide.png", "gray.jpg"], ["<|image|><|image|>what is"]),
+               ([], ["what is in the photo"]), (["gray.jpg", "wide.png"], ["<|image|>a cat", "<|image|>a cat"])],
 }
 
 
@@ -239,7 +258,10 @@ def draw(model, seed):
         if "float" in weight.dtype:
             wide = 2.5 / np.sqrt(np.prod(weight.shape[:-1]))  # so that the tokens of a run differ
             scale = 0.5 if len(weight.shape) < 2 else 0.3 if "token_embedding" in weight.path else wide
-            weight.assign(scale * rng.standard_normal(weight.shape))
+            value = scale * rng.standard_normal(weight.shape)
+            if weight.path.endswith(("_min", "_max")):  # limits of Gemma 4's dense layers
+                value = (abs(value) + 1.0) * (1 if weight.path.endswith("_max") else -1)
+            weight.assign(value)
         elif "position_ids" in weight.path:
             weight.assign(np.arange(weight.shape[1])[None])
 
@@ -268,22 +290,36 @@ def compared(folder, images, made):
             "activation": "sigmoid" if independent else "softmax", "probabilities": probabilities.tolist()}
 
 
+def complete_converter(preset):
+    """Adds the arguments of the converter that its get_config does not have."""
+    for file in preset.glob("*.json"):
+        text = file.read_text()
+        file.write_text(text.replace('"patch_size": 4\n', '"patch_size": 4,\n"max_soft_tokens": 7,\n"pooling_kernel_size": 2\n'))
+
+
 def generated(folder, images, task, name):
     draw(task.backbone, 5)
     task.compile(sampler="greedy")
     task.save_to_preset(str(folder / "preset"))
+    if name == "gemma4":
+        complete_converter(folder / "preset")
     runs, converter = [], task.preprocessor.image_converter
     for files, prompts in RUNS[name]:
         x = {"prompts": prompts, "text": prompts, "encoder_text": prompts}
         # Images of different sizes are resized one by one; the preprocessor then finds the size that it needs.
-        shown = [keras.ops.convert_to_numpy(converter(pixels(images, file)[None]))[0] for file in files]
+        if name == "gemma4":
+            shown = [pixels(images, file) for file in files]
+            if files:
+                x["images"] = [shown] if len(prompts) == 1 else [[image] for image in shown]
+        else:
+            shown = [keras.ops.convert_to_numpy(converter(pixels(images, file)[None]))[0] for file in files]
         if name == "pali_gemma":
             x["images"] = np.stack(shown)
             task.preprocessor.image_converter = None
         elif name.startswith("blip2"):
             x["images"] = np.stack(shown)
             task.preprocessor.image_converter = lambda images: images
-        elif files:
+        elif files and name == "gemma3":
             sized = [(image + 1) * 127.5 for image in shown]
             each = len(sized) // len(prompts)
             x["images"] = [sized[i * each : (i + 1) * each] for i in range(len(prompts))]

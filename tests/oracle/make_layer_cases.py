@@ -25,6 +25,8 @@ from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
 from keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder import Qwen3_5VisionEncoder
+from keras_hub.src.models.gemma4.gemma4_audio_encoder import Gemma4AudioEncoder
+from keras_hub.src.models.gemma4.gemma4_vision_encoder import Gemma4VisionEncoder
 
 import operation_cases
 
@@ -697,6 +699,55 @@ def gemma4_causal_lm():
                                                                  final_logit_soft_cap=9.0), final_logit_cap=6.0)
 
 
+def gemma4_encoder(**kwargs):
+    return Gemma4VisionEncoder(**{**dict(image_size=8, patch_size=2, num_heads=4, hidden_dim=16, num_layers=2, intermediate_dim=10,
+                                         head_dim=4, output_dim=12, pool_size=2, position_embedding_size=5), **kwargs})
+
+
+@case
+def gemma4_vision_encoder():
+    return gemma4_encoder(num_key_value_heads=2, rope_max_wavelength=20.0, layer_norm_epsilon=1e-3, dropout=0.1, standardize=True)
+
+
+@case
+def gemma4_vision():
+    """The positions of an image see each other in blocks with a window."""
+    return gemma4_backbone(vision_encoder=gemma4_encoder(num_key_value_heads=2, standardize=True, dropout=0.1), dropout=0.1,
+                           use_vision_bidirectional_attention=True, hidden_size_per_layer_input=3, vocab_size_per_layer_input=11)
+
+
+@case
+def gemma4_vision_mixed_bfloat16():
+    """The encoder computes in float32."""
+    return gemma4_backbone(vision_encoder=gemma4_encoder(num_layers=1), num_layers=2, dtype="mixed_bfloat16")
+
+
+@case
+def gemma4_vision_causal_lm():
+    encoder = gemma4_encoder(use_clipped_linears=False, num_layers=1)
+    return keras_hub.models.Gemma4CausalLM(None, gemma4_backbone(vision_encoder=encoder, num_kv_shared_layers=2))
+
+
+def gemma4_audio_encoder(**kwargs):
+    return Gemma4AudioEncoder(**{**dict(input_feat_size=8, hidden_size=8, num_heads=2, num_layers=2, chunk_size=3, context_left=4,
+                                        context_right=0, conv_kernel_size=3, sscp_conv_channels=(3, 2), output_proj_dims=10, output_dim=12,
+                                        logit_cap=2.0), **kwargs})
+
+
+@case
+def gemma4_audio():
+    """Sounds without images, and every second row of the encoder."""
+    encoder = gemma4_audio_encoder(num_layers=1, output_proj_dims=None, context_right=1, reduction_factor=2, residual_weight=0.25,
+                                   gradient_clipping=2.0, norm_eps=1e-3, sscp_norm_eps=1e-4, sscp_kernel_sizes=((3, 3), (3, 5)))
+    return gemma4_backbone(audio_encoder=encoder, num_layers=2)
+
+
+@case
+def gemma4_images_and_sounds():
+    return gemma4_backbone(vision_encoder=gemma4_encoder(num_layers=1), audio_encoder=gemma4_audio_encoder(), num_layers=2,
+                           num_audio_tokens_per_clip=5, hidden_size_per_layer_input=3)
+
+
 def rwkv7_backbone(**kwargs):
     sizes = dict(vocabulary_size=VOCABULARY, hidden_size=12, head_size=4, num_layers=3, intermediate_dim=20)
     ranks = dict(gate_lora=5, mv_lora=2, aaa_lora=3, decay_lora=4)
@@ -1293,6 +1344,7 @@ LAYERS = {
     "reversible_embedding": lambda: H.ReversibleEmbedding(50, 8, tie_weights=False, logit_soft_cap=30.0),
     "token_and_position_embedding": lambda: H.TokenAndPositionEmbedding(50, 8, 16, embeddings_initializer="he_normal"),
     "position_embedding": lambda: H.PositionEmbedding(8, initializer="random_normal"), "rotary_embedding": lambda: H.RotaryEmbedding(),
+    "gemma4_image_converter": lambda: H.Gemma4ImageConverter(patch_size=14, scale=1 / 255, offset=[0.0, 0.5, 1.0]),
     "alibi_bias": lambda: H.AlibiBias(), "transformer_encoder": lambda: H.TransformerEncoder(64, 4, dropout=0.1, activation="gelu"),
     "transformer_decoder": lambda: H.TransformerDecoder(64, 4, normalize_first=True, dtype="mixed_bfloat16"),
     "cached_multi_head_attention": lambda: H.CachedMultiHeadAttention(4, 8), "masked_lm_head": lambda: H.MaskedLMHead(50),
@@ -1316,13 +1368,37 @@ def patches_of(x, rng):
     return np.stack([12 * row + rng.permutation(12)[:4] for row in range(BATCH)]).astype("int32")
 
 
+def places(columns, rows):
+    """Positions of an image's patches, padded to 16."""
+    out = np.full((16, 2), -1, "int32")
+    out[:columns * rows] = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), -1).reshape(-1, 2)
+    return out
+
+
 def inputs_of(model, rng):
     out, names = {}, [x.name for x in model.inputs]
     for x in model.inputs:
         shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
         if x.name == "images" and len(shape) == 5:  # Gemma 3 takes several images, and indices of their four positions
             shape[1] = 2
-        if x.name in ("token_ids", "padding_mask", "vision_mask") and any(y.name == "vision_indices" for y in model.inputs):
+        if x.name in ("token_ids", "padding_mask", "position_ids", "vision_mask") and {"vision_indices", "audio_indices"} & {*names}:
+            shape[1] = 12
+        if x.name == "pixel_values":
+            shape = [BATCH, 2, 16, 12]
+        if x.name == "pixel_position_ids":
+            out[x.name] = np.stack([places(*size) for size in ((4, 4), (4, 2), (0, 0), (2, 4), (3, 4), (4, 4))]).reshape(BATCH, 2, 16, 2)
+            continue
+        if x.name == "audio_mel":
+            shape = [BATCH, 1, 17, 8]
+        if x.name == "audio_mel_mask":
+            out[x.name] = np.array([17, 9, 0])[:, None, None] > np.arange(17)
+            out[x.name] = out[x.name].astype("int32")
+            continue
+        if x.name == "audio_indices":  # not BATCH of them: Keras would add the numbers of rows as a bias
+            rows = np.array([[10, 11, 0, 0, 0], [6, 7, 8, 9, 10], [1, 2, 3, 4, 5]], "int32")
+            out[x.name] = rows if "pixel_values" in names else rows[:, :2]
+            continue
+        if x.name == "audio_mask":
             shape[1] = 12
         if "image_grid_thw" in names and x.name in ("image_grid_thw", "pixel_values", "vision_indices"):
             out[x.name] = patches_of(x, rng)
@@ -1415,7 +1491,9 @@ def write_case(name, folder):
     for weight in model.weights:
         if "float" in weight.dtype:
             value = 0.5 * rng.standard_normal(weight.shape)
-            weight.assign(np.abs(value) + 0.1 if "variance" in weight.path else value)
+            positive = "variance" in weight.path or weight.path.endswith(("_min", "_max"))
+            value = np.abs(value) + 0.1 if positive else value
+            weight.assign(-value if weight.path.endswith("_min") else value)
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
             layer.finalize_state()

@@ -410,6 +410,7 @@ struct GenerateCommand {
     options.hidden = sampler_.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;
     options.images = pictures_.each;
+    options.patches = pictures_.patches;
     options.image_arrays = pictures_.arrays;
     options.as_keras_hub = as_keras_hub();
     options.edit = steering.edit(last_position(request));

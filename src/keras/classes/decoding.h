@@ -34,7 +34,8 @@ struct Decoding {
   std::optional<DType> cache_dtype;         ///< empty: the cache has the dtype of the keys and values
 
   std::optional<EncoderSequences> encoder;
-  Dim images = 0;  ///< number of images of each row that this step reads
+  Dim images = 0;   ///< number of images of each row that this step reads
+  Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
 
   /// Returns the state of the current layer named `what` ("keys" or "values"), with a shape (…,K,…,H). Each call of a
   /// layer has a state of its own.

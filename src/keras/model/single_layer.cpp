@@ -27,21 +27,20 @@ std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shap
   layer->nodes = {NodeSpec{std::move(args), ArgDict{}, layer->pointer}};
 
   const auto as_json = [](const TensorRef& ref) { return Json::array({ref.layer, ref.node, ref.tensor}); };
-  const TensorRef out{layer->name, 0, 0};
   model->input_struct = x;
-  model->output_struct = out;
   model->envelope["input_layers"] = as_json(x);
-  model->envelope["output_layers"] = as_json(out);
-  if (const auto* results = dynamic_cast<const NamedResults*>(layer.get())) {
-    ArgDict outputs;
-    Json places = Json::object();
-    for (const std::string_view key : results->result_keys()) {
-      const TensorRef result{layer->name, 0, static_cast<int>(outputs.size())};
-      outputs.emplace_back(key, result);
-      places[std::string(key)] = as_json(result);
+  if (const auto* named = dynamic_cast<const NamedResults*>(layer.get())) {
+    ArgDict results;
+    for (const std::string_view key : named->result_keys()) {
+      const TensorRef out{layer->name, 0, static_cast<int>(results.size())};
+      model->envelope["output_layers"][std::string(key)] = as_json(out);
+      results.emplace_back(key, out);
     }
-    model->output_struct = outputs;
-    model->envelope["output_layers"] = places;
+    model->output_struct = std::move(results);
+  } else {
+    const TensorRef out{layer->name, 0, 0};
+    model->output_struct = out;
+    model->envelope["output_layers"] = as_json(out);
   }
   model->add(std::move(input));
   model->add(std::move(layer));

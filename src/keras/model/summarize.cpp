@@ -4,6 +4,7 @@
 
 #include "attn/base/text.h"
 #include "classes/custom_layer.h"
+#include "model/shown_unbuilt.h"
 #include "model/variables.h"
 
 namespace attn::keras {
@@ -46,7 +47,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   row.name = layer.name;
   row.class_name = layer.class_name();
   row.level = level;
-  row.built = layer.is_operation() || layer.built;
+  row.built = layer.is_operation() || (layer.built && dynamic_cast<const ShownUnbuilt*>(&layer) == nullptr);
   row.custom = as_custom(layer) != nullptr;
   visit_layers(layer, [&](const Layer& inner) { row.unknown_params |= as_custom(inner) != nullptr && !inner.built; });
   const Totals totals = totals_of(layer);

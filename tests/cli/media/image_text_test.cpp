@@ -94,7 +94,7 @@ TEST_CASE("labels: models that do not compare images with texts, and texts witho
 
 TEST_CASE("generate: prompts with images give KerasHub's tokens") {
   for (const std::string name :
-       {"pali_gemma", "gemma3", "gemma3n", "blip2", "blip2_flan_t5", "qwen3_5", "qwen3_5_moe"}) {
+       {"pali_gemma", "gemma3", "gemma3n", "gemma4", "blip2", "blip2_flan_t5", "qwen3_5", "qwen3_5_moe"}) {
     CAPTURE(name);
     const json expected = expected_of(name);
     for (const json& run : expected["runs"]) {
@@ -174,5 +174,8 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
   refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"}, "prompt 1 ends within an image");
   refused({qwen, "--ids", "1,2", "--image", image}, "--image require prompts of text");
+  refused({kCases + "gemma4/preset", "--prompt", "<|image|>"}, "0 images were given, and the prompts have 1 marks");
+  refused({kCases + "gemma4/preset", "--prompt", "<|image|>", "--max-length", "5", "--image", image},
+          "prompt 1 has 2 positions of images, and an image has 6");
   refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image}, "reads only text");
 }

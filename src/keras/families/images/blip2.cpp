@@ -130,7 +130,7 @@ BLIP2Backbone& own_backbone(const Task& task) { return dynamic_cast<BLIP2Backbon
 std::optional<ImagePrompt> image_prompt_of(const Task& task) {
   const std::int64_t count = own_backbone(task).queries().count;
   if (count == 0) return std::nullopt;
-  return ImagePrompt{.tokens = count, .start = "", .placeholder = "", .end = ""};
+  return ImagePrompt{.tokens = count, .mark = "", .start = "", .placeholder = "", .end = ""};
 }
 
 /// An OPT whose prompts begin with an image.

@@ -138,7 +138,7 @@ class PaliGemmaBackbone final : public GemmaFamilyBackbone {
 class PaliGemmaCausalLM final : public ImageCausalLM {
  public:
   [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
-    return ImagePrompt{.tokens = own().image_positions(), .start = "", .placeholder = "", .end = ""};
+    return ImagePrompt{.tokens = own().image_positions(), .mark = "", .start = "", .placeholder = "", .end = ""};
   }
 
  protected:

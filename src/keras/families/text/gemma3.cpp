@@ -7,13 +7,13 @@
 #include "classes/call.h"
 #include "classes/decoding.h"
 #include "classes/layers/layers.h"
-#include "classes/ops/expression.h"
 #include "classes/reading.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoders/decoder_names.h"
 #include "families/blocks/decoders/gemma_backbone.h"
 #include "families/blocks/decoders/gemma_blocks.h"
 #include "families/blocks/images/image_causal_lm.h"
+#include "families/blocks/images/interleaved.h"
 #include "families/blocks/images/sight_encoder.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
@@ -137,8 +137,7 @@ class Gemma3VisionEncoder final : public Backbone {
   Number layer_norm_epsilon{1e-6};
 };
 
-/// Puts the rows of images (B·I,P,D) into a text (B,T,D), at the positions (B,I·P) `vision_indices`. Position 0 stays a
-/// token, because it also pads the indices.
+/// Puts the rows of images (B·I,P,D) into a text (B,T,D), at the positions (B,I·P) `vision_indices`.
 class Gemma3InterleaveEmbeddings final : public Layer {
  public:
   void fields(Fields& f) override { f.required("num_vision_tokens_per_image", num_vision_tokens_per_image); }
@@ -153,24 +152,11 @@ class Gemma3InterleaveEmbeddings final : public Layer {
     graph::Builder& b = call.builder();
     const TensorPtr texts = call.tensor("text_embeddings");
     if (call.lowering().symbolic()) return Call::result(texts->id);
-    const Shape shape = call.shape("text_embeddings"), images = call.shape("image_embeddings"),
-                indices = call.shape("vision_indices");
+    const Shape images = call.shape("image_embeddings"), indices = call.shape("vision_indices");
     if (indices[0] * indices[1] != images[0] * images[1])
       throw bad_input("vision_indices are {}, but {} images have {} rows each", indices.str(), images[0], images[1]);
-    const Expression places(b, b.expand_dims(call.tensor("vision_indices")->id, 2));  // (B,K,1)
-    const Expression positions(b, b.apply(graph::Iota{{1, 1, shape[1]}, DType::int32, 2}, {}));
-    const Expression numbers(b, b.apply(graph::Iota{{1, indices[1], 1}, DType::int32, 1, 1.0, 1.0}, {}));
-    const Expression found = (places.cast(DType::int32) == positions).cast(DType::int32) * numbers;
-    // The number of the row for each position, from 1 on; 0 for text. The last of several rows counts.
-    const Expression row = found.reduced({graph::ReduceFn::max, {1}});
-    const Expression own(b, b.apply(graph::Iota{{1, shape[1]}, DType::int32, 1}, {}));
-    const Expression is_image = (row > 0.0) & (own > 0.0);
-    const Expression first(
-        b, b.apply(graph::Iota{{shape[0], 1}, DType::int32, 0, -1.0, static_cast<double>(indices[1])}, {}));
-    const Expression which = max(row + first, row.number(0.0));
-    const graph::ValueId rows = b.reshape(call.tensor("image_embeddings")->id, {images[0] * images[1], images[2]});
-    const Expression picked(b, b.apply(graph::Gather{0}, {rows, which.id}));
-    return Call::result(where({b, b.expand_dims(is_image, 2)}, picked.cast(b.dtype(texts->id)), {b, texts->id}));
+    const graph::ValueId rows = b.reshape(call.tensor("image_embeddings")->id, {indices[0], indices[1], images[2]});
+    return Call::result(interleaved(b, texts->id, rows, call.tensor("vision_indices")->id));
   }
 
  private:
@@ -273,7 +259,8 @@ class Gemma3CausalLM final : public ImageCausalLM, public SizedInputs {
   [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
     const Gemma3VisionEncoder* const encoder = own().encoder();
     if (encoder == nullptr) return std::nullopt;
-    return ImagePrompt{encoder->image_tokens(), "<start_of_image>", "<img>", "<end_of_image>"};
+    return ImagePrompt{encoder->image_tokens(), "<start_of_image>", "\n\n<start_of_image>", "<img>",
+                       "<end_of_image>\n\n"};
   }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
     return own().default_size(input, axis);

@@ -236,7 +236,8 @@ class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
   [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
     const Gemma3nSight& sight = own().processor().sight;
     if (sight.encoder == nullptr) return std::nullopt;
-    return ImagePrompt{sight.cells, "<start_of_image>", "<image_soft_token>", "<end_of_image>"};
+    return ImagePrompt{sight.cells, "<start_of_image>", "\n\n<start_of_image>", "<image_soft_token>",
+                       "<end_of_image>\n\n"};
   }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
     return own().default_size(input, axis);

@@ -34,6 +34,7 @@ struct StepShape {
   bool reads_encoder = false;
   bool keras_hub_step = false;  ///< compute a single new token like KerasHub, including its errors
   Dim images = 0;               ///< number of images of each row that the step reads; adds the inputs of images
+  Dim patches = 0;              ///< number of patches of each image, for a model that reads images as patches
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
@@ -53,6 +54,7 @@ struct CachedDecoderOptions {
   /// For prompts with images: the number of images of each row, and the graph's further inputs for them. All prompts
   /// then have one length, and the first step reads them whole.
   Dim images = 0;
+  Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
   std::vector<NamedTensor> image_arrays{};
   /// For a model whose encoder reads features: those of all rows, (rows, length, width) float32.
   std::optional<Tensor> encoder_features{};

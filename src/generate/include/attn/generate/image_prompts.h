@@ -17,7 +17,8 @@ namespace attn::generate {
 
 /// The images of the prompts as inputs of the first step.
 struct ImagePrompts {
-  Dim each = 0;  ///< maximum number of images of a prompt
+  Dim each = 0;     ///< maximum number of images of a prompt
+  Dim patches = 0;  ///< number of patches of an image, for a model that reads images as patches
   std::vector<NamedTensor> arrays;
 };
 

@@ -1,5 +1,5 @@
 // KerasHub's image converters: resize, multiply by `scale`, add `offset` (image_converter.py). The classes of the
-// families have no behavior of their own, except those of BLIP-2 and Qwen 3.5.
+// families have no behavior of their own, except those of BLIP-2, Gemma 4 and Qwen 3.5.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -241,6 +241,81 @@ class Qwen3_5ImageConverter final : public ImageConverter, public NamedResults {
   Positive patch_size = 16, temporal_patch_size = 2, spatial_merge_size = 2, min_pixels = 65536, max_pixels = 16777216;
 };
 
+/// (1,H,W,3) → patches (1,P,3·patch_size²) with the positions (1,P,2) of their columns and rows. An image keeps its
+/// ratio of height and width, and P is the same for all images: padding has the position (-1,-1).
+class Gemma4ImageConverter final : public Float32ImageConverter, public NamedResults {
+ public:
+  [[nodiscard]] std::span<const std::string_view> result_keys() const override {
+    static constexpr std::array<std::string_view, 2> kKeys = {"pixel_position_ids", "pixel_values"};
+    return kKeys;
+  }
+  void fields(Fields& f) override {
+    ImageConverter::fields(f);
+    if (!f.reading()) f.put("image_size", python_tuple({1, 1}));  // KerasHub's resizing states this size
+    f("patch_size", patch_size);
+    if (!f.reading()) return;  // KerasHub does not write the other two
+    f("max_soft_tokens", max_soft_tokens);
+    f("pooling_kernel_size", pooling_kernel_size);
+  }
+  void check(const Ref& config) override {
+    Float32ImageConverter::check(config);
+    const auto at_most = [&](const char* key, std::int64_t value, std::int64_t most) {
+      if (value > most) config[key].fail(fmt::format("expected at most {}", most));
+    };
+    at_most("patch_size", patch_size, 1 << 12);
+    at_most("pooling_kernel_size", pooling_kernel_size, 1 << 8);
+    at_most("max_soft_tokens", max_soft_tokens, 1 << 16);
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const ValueId in = call.tensor("inputs")->id;
+    const Shape shape = b.shape(in);
+    if (shape.rank() != 4 || shape[3] != 3 || shape[1] == kUnknown || shape[2] == kUnknown)
+      throw bad_input("expected a batch of images (batch, height, width, 3), got {}", shape.str());
+    const Dim rows = cells(shape[1], shape[1] * shape[2]), columns = cells(shape[2], shape[1] * shape[2]),
+              size = patch_size;
+    Resampling how;
+    how.interpolation = "bicubic";
+    how.antialias = true;
+    const Expression resized(b,
+                             resized_image(b, b.cast(in, call.compute_dtype()), 1, rows * size, columns * size, how));
+    const Expression clipped = min(max(resized, resized.number(0.0)), resized.number(255.0));
+    const ValueId divided = b.reshape(scaled(call, clipped), {shape[0], rows, size, columns, size, 3});
+    const ValueId patches =
+        b.reshape(b.transpose(divided, {0, 1, 3, 2, 4, 5}), {shape[0], rows * columns, 3 * size * size});
+    const auto number = [&](int axis) {
+      return b.apply(graph::Iota{{shape[0], rows, columns, 1}, DType::int32, axis}, {});
+    };
+    const ValueId positions =
+        b.reshape(b.apply(graph::Concat{3}, {number(2), number(1)}), {shape[0], rows * columns, 2});
+    return ArgDict{{"pixel_values", Call::result(padded(b, patches, 0.0))},
+                   {"pixel_position_ids", Call::result(padded(b, positions, -1.0))}};
+  }
+
+ private:
+  /// Returns the maximum number of patches of an image.
+  [[nodiscard]] Dim most() const { return max_soft_tokens * pooling_kernel_size * pooling_kernel_size; }
+  /// Returns the number of patches along a side of `length` pixels, for an image of `pixels`. KerasHub computes it in
+  /// float32.
+  [[nodiscard]] Dim cells(Dim length, Dim pixels) const {
+    const auto target = static_cast<float>(most() * patch_size * patch_size);
+    const float factor = std::sqrt(target / static_cast<float>(pixels));
+    const auto square = static_cast<float>(pooling_kernel_size * patch_size);
+    const auto squares = static_cast<Dim>(std::floor(factor * static_cast<float>(length) / square));
+    return std::max<Dim>(squares, 1) * pooling_kernel_size;
+  }
+  /// Appends rows of `fill`. An image that is much longer than wide may have more patches than the maximum.
+  [[nodiscard]] ValueId padded(graph::Builder& b, ValueId x, double fill) const {
+    const Shape shape = b.shape(x);
+    if (shape[1] >= most()) return x;
+    const ValueId rest = b.apply(graph::Fill{{shape[0], most() - shape[1], shape[2]}, b.dtype(x), fill}, {});
+    return b.apply(graph::Concat{1}, {x, rest});
+  }
+
+  Positive patch_size = 16, max_soft_tokens = 280, pooling_kernel_size = 3;
+};
+
 template <typename T = ImageConverter>
 constexpr ClassInfo converter(std::string_view name, std::string_view module) {
   return {.name = name,
@@ -261,6 +336,7 @@ constexpr std::array kConverters = {
     converter("DepthAnythingImageConverter", "keras_hub.src.models.depth_anything.depth_anything_image_converter"),
     converter<Float32ImageConverter>("Gemma3ImageConverter", "keras_hub.src.models.gemma3.gemma3_image_converter"),
     converter<Float32ImageConverter>("Gemma3nImageConverter", "keras_hub.src.models.gemma3n.gemma3n_image_converter"),
+    converter<Gemma4ImageConverter>("Gemma4ImageConverter", "keras_hub.src.models.gemma4.gemma4_image_converter"),
     converter("MetaCLIP2ImageConverter", "keras_hub.src.models.metaclip_2.metaclip_2_image_converter"),
     converter("MiTImageConverter", "keras_hub.src.models.mit.mit_image_converter"),
     converter("MobileNetV5ImageConverter", "keras_hub.src.models.mobilenetv5.mobilenetv5_image_converter"),

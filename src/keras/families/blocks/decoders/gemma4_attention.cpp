@@ -112,7 +112,7 @@ class Gemma4TextAttention final : public GemmaHeads {
     how.causal = call.flag("use_causal_mask");
     how.cached = true;
     how.masks = masks(call, std::nullopt);
-    if (use_sliding_window_attention && !use_bidirectional_attention) how.window = sliding_window_size.value;
+    if (how.causal && use_sliding_window_attention) how.window = sliding_window_size.value;
     how.scores = call.lowering().want_scores;
     const ValueId query = placed(call, normalized(call, project_heads(call, x, query_), query_norm_));
     TensorPtr stack = call.optional_tensor("shared_kv");

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "classes/layers/attention/padding_mask.h"
 #include "classes/ops/expression.h"
 #include "families/blocks/decoders/decoder_block.h"
 #include "families/blocks/decoders/gemma_blocks.h"
+#include "families/blocks/images/image_masks.h"
 
 namespace attn::keras {
 namespace {
@@ -50,7 +52,7 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
     f("is_text_layer", is_text_layer);
   }
   void check(const Ref& config) override {
-    if (!is_text_layer) config["is_text_layer"].fail("expected true: blocks of images are not supported");
+    if (!is_text_layer) config["is_text_layer"].fail("expected true: KerasHub has another class for images");
     if (hidden_size_per_layer_input < 0) config["hidden_size_per_layer_input"].fail("expected an integer from 0 on");
     if (enable_moe_block && (!num_experts || !expert_intermediate_dim))
       config["enable_moe_block"].fail("expected false without num_experts and expert_intermediate_dim");
@@ -95,7 +97,6 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
-    if (call.has("vision_mask")) throw bad_input("attn supports Gemma 4 only for text, without 'vision_mask'");
     TensorPtr in = sequence(call);
     if (is_half(call)) in = clamped(call, in);
     const Arg results =
@@ -169,10 +170,24 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
 
   /// Returns the arguments of the attention.
   [[nodiscard]] ArgDict sight(Call& call, const TensorPtr& in) const {
-    ArgDict how = use_bidirectional_attention ? attending_both_ways(call, in) : attending(call, in);
+    ArgDict how = use_bidirectional_attention ? attending_both_ways(call, in) : attending_back(call, in);
     for (const char* argument : {"shared_kv", "positions"})
       if (const TensorPtr value = call.optional_tensor(argument)) how.emplace_back(argument, value);
     return how;
+  }
+
+  /// Returns the arguments of an attention to earlier positions. In blocks with a window, an image's positions may also
+  /// see each other, except in a decode step.
+  [[nodiscard]] ArgDict attending_back(Call& call, const TensorPtr& in) const {
+    if (call.lowering().decoding != nullptr) return {{"use_causal_mask", true}};
+    const Arg keys = merged_mask(call, in, "padding_mask", "");
+    const bool joins = use_vision_bidirectional_attention && !is_global_attention && call.has("vision_mask");
+    if (!joins || call.lowering().symbolic()) return {{"attention_mask", keys}, {"use_causal_mask", true}};
+    graph::Builder& b = call.builder();
+    const auto window = use_sliding_window_attention ? std::optional<Dim>(sliding_window_size.value) : std::nullopt;
+    Expression mask(b, image_mask(b, call.tensor("vision_mask")->id, window));
+    if (!keys.is_none()) mask = mask & Expression(b, b.cast((*keys.as<TensorPtr>())->id, DType::boolean));
+    return {{"attention_mask", Call::result(mask)}, {"use_causal_mask", false}};
   }
 
   TensorPtr feed_forward(Call& call, const TensorPtr& x) const {

@@ -174,7 +174,8 @@ std::optional<ImagePrompt> Qwen3_5CausalLM::image_prompt() const {
   constexpr std::string_view kImage = "<|image_pad|>";
   const Qwen3_5VisionEncoder* const encoder = stack().encoder();
   if (encoder == nullptr) return std::nullopt;
-  return ImagePrompt{.tokens = 0, .start = kImage, .placeholder = kImage, .end = "", .merge = encoder->merge_size()};
+  return ImagePrompt{
+      .tokens = 0, .mark = kImage, .start = "", .placeholder = kImage, .end = "", .merge = encoder->merge_size()};
 }
 
 graph::ValueId Qwen3_5CausalLM::see(Lowering& lowering, graph::ValueId pixel_values, const PatchGrid& grid) {

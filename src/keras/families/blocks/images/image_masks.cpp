@@ -14,9 +14,11 @@ Expression numbers(Builder& b, const Shape& shape, int axis) {
   return {b, b.apply(graph::Iota{shape, DType::int32, axis}, {})};
 }
 
-/// The mask (1,T,T) of positions that see those before them.
-Expression causal_mask(Builder& b, Dim length) {
-  return numbers(b, {1, 1, length}, 2) <= numbers(b, {1, length, 1}, 1);
+/// The mask (1,T,T) of positions that see those before them, with a window the last `window` positions.
+Expression causal_mask(Builder& b, Dim length, std::optional<Dim> window = {}) {
+  const Expression key = numbers(b, {1, 1, length}, 2), query = numbers(b, {1, length, 1}, 1);
+  const Expression mask = key <= query;
+  return window ? mask & (query - key < static_cast<double>(*window)) : mask;
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ ValueId prompt_mask(Builder& b, ValueId padding, std::optional<ValueId> response
   return shown | causal;
 }
 
-ValueId image_mask(Builder& b, ValueId vision) {
+ValueId image_mask(Builder& b, ValueId vision, std::optional<Dim> window) {
   const Shape shape = b.shape(vision);
   const Expression is_image(b, b.cast(b.cast(vision, DType::boolean), DType::int32));
   // A position begins an image if the one before it is text. Images are numbered from 1 on.
@@ -54,7 +56,7 @@ ValueId image_mask(Builder& b, ValueId vision) {
   const Expression number = Expression(b, b.apply(graph::Cumulate{.axis = 1}, {begins})) * is_image;
   const Expression of_query(b, b.expand_dims(number, 2)), of_key(b, b.expand_dims(number, 1));
   const Expression same = (of_query == of_key) & (of_query > 0.0);
-  return same | causal_mask(b, shape[1]);
+  return same | causal_mask(b, shape[1], window);
 }
 
 ValueId widened(Builder& b, ValueId mask, Dim keys) {

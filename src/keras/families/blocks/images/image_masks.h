@@ -15,9 +15,9 @@ namespace attn::keras {
 [[nodiscard]] graph::ValueId prompt_mask(graph::Builder& b, graph::ValueId padding,
                                          std::optional<graph::ValueId> response, Dim length);
 
-/// Returns Gemma 3's mask (B,T,T) bool: each position sees those before it, and an image's positions see each other.
-/// `vision` (B,T) is not 0 at the positions of images.
-[[nodiscard]] graph::ValueId image_mask(graph::Builder& b, graph::ValueId vision);
+/// Returns the mask (B,T,T) bool of Gemma 3 and 4: each position sees those before it, with a window the last `window`
+/// positions, and an image's positions see each other. `vision` (B,T) is not 0 at the positions of images.
+[[nodiscard]] graph::ValueId image_mask(graph::Builder& b, graph::ValueId vision, std::optional<Dim> window = {});
 
 /// Appends keys that no query sees: (B,T,T) → (B,T,S).
 [[nodiscard]] graph::ValueId widened(graph::Builder& b, graph::ValueId mask, Dim keys);

@@ -1,4 +1,4 @@
-// Tasks that continue prompts with images: PaliGemma, Gemma 3, BLIP-2, Qwen 3.5.
+// Tasks that continue prompts with images: PaliGemma, Gemma 3 and 4, BLIP-2, Qwen 3.5.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@ namespace attn::keras {
 /// has no tokens.
 struct ImagePrompt {
   std::int64_t tokens;  ///< number of positions of an image; 0 if that depends on its size
-  /// In a prompt, `start` stands for an image. KerasHub's preprocessor appends `tokens` times `placeholder`, and `end`,
-  /// and adds two line feeds on both sides.
-  std::string_view start, placeholder, end;
-  /// For images of any size: an image has a token for each square of merge × merge patches. Each `start`, which is also
-  /// the placeholder, stands for an image. 0 for images of one size.
+  /// In a prompt, `mark` stands for an image. KerasHub's preprocessor replaces it by `start`, `tokens` times
+  /// `placeholder`, and `end`.
+  std::string_view mark, start, placeholder, end;
+  bool patches = false;  ///< whether images are read as patches with positions
+  /// For images of any size: an image has a token for each square of merge × merge patches, `mark` is also the
+  /// placeholder, and there is neither `start` nor `end`. 0 for images of one size.
   std::int64_t merge = 0;
 
-  [[nodiscard]] bool begins_prompt() const { return start.empty(); }
+  [[nodiscard]] bool begins_prompt() const { return mark.empty(); }
 };
 
 /// The patches of an image of any size.

@@ -62,6 +62,7 @@ struct DecodeOptions {
   /// For a task with images: the number of images of each row that this step, the first one, reads. Adds the inputs of
   /// the backbone for images, besides token_ids.
   int images = 0;
+  Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
 };
 
 struct LowerOptions {

@@ -28,6 +28,8 @@ struct Preprocessor {
   /// The number of tokens to which texts are cut and padded; empty if the config has none. A task with encoder and
   /// decoder has the latter two.
   std::optional<std::int64_t> sequence_length, encoder_sequence_length, decoder_sequence_length;
+  /// The number of positions of an image in a prompt; empty if the config has none.
+  std::optional<std::int64_t> num_vision_tokens_per_image;
   bool add_start_token = true, add_end_token = true;
 };
 

@@ -33,6 +33,8 @@ class ImageConverter {
   [[nodiscard]] Tensor convert(const Tensor& pixels, const Execution& execution);
   /// Returns the patches of the image, for a converter of images of any size. Throws Error as convert() does.
   [[nodiscard]] PatchImage patches(const Tensor& pixels, const Execution& execution);
+  /// Does the same for a converter with several named results, such as patches and their positions.
+  [[nodiscard]] std::vector<NamedTensor> convert_parts(const Tensor& pixels, const Execution& execution);
 
  private:
   /// Runs the conversion. The results are valid until the next one.
