@@ -28,11 +28,12 @@ Tensor floats_of(const Tensor& pixels, bool channels_first) {
   return out;
 }
 
-/// Returns a copy as float32.
+/// Returns a copy as float32, or of integers as int32.
 Tensor copied(const Tensor& result, const Shape& shape) {
-  const Tensor floats = result.cast(DType::float32);
-  Tensor out(DType::float32, shape);
-  std::memcpy(out.data(), floats.data(), static_cast<std::size_t>(floats.bytes()));
+  const DType dtype = is_floating(result.dtype()) ? DType::float32 : DType::int32;
+  const Tensor numbers = result.cast(dtype);
+  Tensor out(dtype, shape);
+  std::memcpy(out.data(), numbers.data(), static_cast<std::size_t>(numbers.bytes()));
   return out;
 }
 
@@ -81,9 +82,10 @@ std::vector<NamedTensor> ImageConverter::run(const Tensor& pixels, const Executi
 std::vector<NamedTensor> ImageConverter::convert_parts(const Tensor& pixels, const Execution& execution) {
   std::vector<NamedTensor> parts;
   for (const NamedTensor& result : run(pixels, execution)) {
-    const DType dtype = is_floating(result.tensor.dtype()) ? DType::float32 : DType::int32;
-    const Tensor part = result.tensor.cast(dtype);
-    parts.push_back({result.name, copied(part, part.shape().slice(1, part.shape().rank()))});
+    const Shape& shape = result.tensor.shape();
+    if (shape.rank() < 1 || shape[0] != 1)
+      throw bad_input("{}: the result '{}' of the converter is no batch of one image", printable(source_), result.name);
+    parts.push_back({result.name, copied(result.tensor, shape.slice(1, shape.rank()))});
   }
   return parts;
 }
@@ -91,7 +93,8 @@ std::vector<NamedTensor> ImageConverter::convert_parts(const Tensor& pixels, con
 Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
   const std::vector<NamedTensor> results = run(pixels, execution);
   if (results.size() != 1)
-    throw bad_input("{}: the converter cuts images into patches, but the model takes whole images", printable(source_));
+    throw bad_input("{}: the converter divides an image into patches, which only attn generate reads",
+                    printable(source_));
   const Shape shape = results.front().tensor.shape();
   return copied(results.front().tensor, {shape[1], shape[2], shape[3]});
 }

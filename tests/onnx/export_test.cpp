@@ -226,7 +226,8 @@ namespace {
 
 /// The fixtures whose sizes cannot stay open: families with an entry for each position in a table (DeBERTa V3's
 /// buckets, rotations, XLNet's distances, F-Net's Fourier matrices, texts of CLIP and SigLIP, sounds of Whisper and
-/// Moonshine), models whose lengths depend on each other, as prompts and image of SAM, and attention over the batch.
+/// Moonshine), models whose lengths depend on each other, as prompts and images of SAM and Gemma 4, and attention over
+/// the batch.
 bool has_fixed_sizes(const fs::path& path) {
   static constexpr std::array kNames{"clip",          "metaclip_2",
                                      "siglip",        "sam",
@@ -239,7 +240,8 @@ bool has_fixed_sizes(const fs::path& path) {
                                      "conv_lstm",     "symbolic_shapes",
                                      "pali_gemma",    "whisper",
                                      "moonshine",     "blip2",
-                                     "video_prism"};
+                                     "video_prism",   "gemma4_vision",
+                                     "gemma4_audio",  "gemma4_images_and_sounds"};
   const std::string name = path.parent_path().filename();
   return std::ranges::any_of(kNames, [&](const char* prefix) { return name.starts_with(prefix); });
 }

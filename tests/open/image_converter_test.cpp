@@ -113,7 +113,13 @@ TEST_CASE("images: converters of images of any size reject what KerasHub cannot 
   refused(R"("data_format": "channels_first")", "expected channels_last");
   refused(R"("interpolation": "area")", "area");
   CHECK(image_refusal(R"({"class_name": "Qwen3_5ImageConverter", "config": {}})") ==
-        "x.json: the converter cuts images into patches, but the model takes whole images");
+        "x.json: the converter divides an image into patches, which only attn generate reads");
+}
+
+TEST_CASE("images: results without a batch are no parts of an image") {
+  open::ImageConverter converter("x.json", R"({"class_name": "Qwen3_5ImageConverter", "config": {}})");
+  CHECK_THROWS_WITH_AS((void)converter.convert_parts(io::read_image(image_path("wide.png")), open::Execution{}),
+                       doctest::Contains("the result 'grid_thw' of the converter is no batch of one image"), Error);
 }
 
 TEST_CASE("images: Gemma 4's converter computes KerasHub's patches and positions") {

@@ -14,8 +14,8 @@ struct ImagePrompt {
   /// `placeholder`, and `end`.
   std::string_view mark, start, placeholder, end;
   bool patches = false;  ///< whether images are read as patches with positions
-  /// For images of any size: an image has a token for each square of merge × merge patches, `mark` is also the
-  /// placeholder, and there is neither `start` nor `end`. 0 for images of one size.
+  /// For images of any size: an image has a token for each square of merge × merge patches. Then `mark` is also the
+  /// placeholder, and `start` and `end` are "". It is 0 for images of one size.
   std::int64_t merge = 0;
 
   [[nodiscard]] bool begins_prompt() const { return mark.empty(); }
