@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <span>
 
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
@@ -32,51 +34,35 @@ std::vector<Point> stream_points(const Points& points, bool mid) {
   return out;
 }
 
-LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::int64_t top) {
-  LensCell out;
-  const std::vector<double>& all = own.log_p;
-  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(top, std::ssize(all)));
-  for (std::size_t i = 0; i < all.size(); ++i) {  // keeps the best in order; few tokens enter
-    if (out.top.size() == count && all[i] <= out.top.back().log_prob) continue;
-    const auto place = std::ranges::find_if(out.top, [&](const auto& token) { return token.log_prob < all[i]; });
-    out.top.insert(place, {static_cast<Id>(i), all[i]});
-    if (out.top.size() > count) out.top.pop_back();
+/// Keeps the tokens with the largest logits, in order. Few tokens enter.
+template <typename T>
+std::vector<TokenProbability> largest(std::span<const T> logits, std::size_t count, double log_sum) {
+  std::vector<TokenProbability> out;  // with logits in place of logarithms
+  double least = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const double own = static_cast<double>(logits[i]);
+    if (out.size() == count && own <= least) continue;
+    const auto place = std::ranges::find_if(out, [&](const TokenProbability& token) { return token.log_prob < own; });
+    out.insert(place, {static_cast<Id>(i), own});
+    if (out.size() > count) out.pop_back();
+    least = out.back().log_prob;
   }
-  out.entropy = own.entropy();
-  if (target && *target < std::ssize(all)) {  // a tagger's logits are fewer than its tokens
-    const double place = all[static_cast<std::size_t>(*target)];
-    out.target = TargetPlace{*target, place, std::ranges::count_if(all, [&](double other) { return other > place; })};
-  }
+  for (TokenProbability& token : out) token.log_prob -= log_sum;
   return out;
 }
 
-/// The distribution of the last point, in the precision of the logits.
-class Final {
- public:
-  Final() = default;
-  Final(const Distribution& from, DType dtype) : p_(dtype, {std::ssize(from.p)}), log_p_(dtype, {std::ssize(from.p)}) {
-    for (std::size_t i = 0; i < from.p.size(); ++i) {
-      p_.set(static_cast<std::int64_t>(i), from.p[i]);
-      log_p_.set(static_cast<std::int64_t>(i), from.log_p[i]);
-    }
+template <typename T>
+LensCell cell_of(std::span<const T> logits, const Softmax& sums, const std::optional<Id>& target, std::int64_t top) {
+  LensCell out;
+  out.top = largest(logits, std::min(static_cast<std::size_t>(top), logits.size()), sums.log_sum);
+  out.entropy = sums.entropy;
+  if (target && *target < std::ssize(logits)) {  // a tagger's logits are fewer than its tokens
+    const T own = logits[static_cast<std::size_t>(*target)];
+    out.target = TargetPlace{*target, static_cast<double>(own) - sums.log_sum,
+                             std::ranges::count_if(logits, [&](T other) { return other > own; })};
   }
-  /// Returns KL(this ‖ other), in nats.
-  [[nodiscard]] double divergence_to(const Distribution& other) const {
-    return p_.dtype() == DType::float32 ? sum<float>(other) : sum<double>(other);
-  }
-
- private:
-  template <typename T>
-  [[nodiscard]] double sum(const Distribution& other) const {
-    const auto p = p_.as<const T>(), log_p = log_p_.as<const T>();
-    double out = 0;
-    for (std::size_t i = 0; i < p.size(); ++i)
-      if (p[i] > 0) out += static_cast<double>(p[i]) * (static_cast<double>(log_p[i]) - other.log_p[i]);
-    return out;
-  }
-
-  Tensor p_, log_p_;
-};
+  return out;
+}
 
 }  // namespace
 
@@ -97,20 +83,22 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
   const std::int64_t positions = sweep.logits().shape()[0];
   for (const Point& point : points) out.points.push_back(point.name);
   out.cells.resize(points.size(), std::vector<LensCell>(static_cast<std::size_t>(positions)));
-  std::vector<Final> last(static_cast<std::size_t>(positions));
+  std::vector<Distribution> last(static_cast<std::size_t>(positions));  // in the precision of the logits
   const auto work = subject.listener().begin("reading points", static_cast<double>(points.size()));
   const auto read = [&](std::size_t point, const Tensor& logits) {
     for_each_part(positions, subject.execution().threads, [&](std::int64_t row) {
       const auto at = static_cast<std::size_t>(row);
       std::optional<Id> target = options.target;
       if (!target && subject.predicts_next() && row + 1 < positions) target = prompt.ids[at + 1];
-      const Distribution own = distribution(logits, row);
-      LensCell cell = cell_of(own, target, options.top);
-      if (point + 1 == points.size())
-        last[at] = Final(own, logits.dtype() == DType::float64 ? DType::float64 : DType::float32);
-      else
-        cell.kl_to_final = last[at].divergence_to(own);
-      out.cells[point][at] = std::move(cell);
+      with_row(logits, row, [&](auto own) {
+        const Softmax sums = softmax(own, row);
+        LensCell cell = cell_of(own, sums, target, options.top);
+        if (point + 1 == points.size())
+          last[at] = {logits, row, logits.dtype() == DType::float64 ? DType::float64 : DType::float32};
+        else
+          cell.kl_to_final = last[at].divergence_to(own, sums);
+        out.cells[point][at] = std::move(cell);
+      });
     });
     work->advance();
   };

@@ -9,26 +9,28 @@
 namespace attn::probe {
 namespace {
 
-std::vector<double> row_of_logits(const Tensor& logits, std::int64_t row) {
-  const std::int64_t width = logits.shape().back();
-  std::vector<double> out(static_cast<std::size_t>(width));
-  const auto copy = [&](const auto& all) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<double>(all[static_cast<std::size_t>(row * width) + i]);
-  };
-  if (logits.dtype() == DType::float32) {
-    copy(logits.as<float>());
-  } else {
-    for (std::int64_t i = 0; i < width; ++i) out[static_cast<std::size_t>(i)] = logits.at(row * width + i);
+template <typename T>
+Softmax sums_of(std::span<const T> logits, std::int64_t position) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0, mean = 0;
+  for (const T logit : logits) {
+    const double below = static_cast<double>(logit) - largest, power = std::exp(below);
+    sum += power;
+    if (power > 0) mean += power * below;
   }
-  return out;
+  const double log_sum = std::log(sum);
+  if (!std::isfinite(largest + log_sum))
+    throw Error(ExitCode::differs, fmt::format("the logits at position {} are NaN or infinite", position));
+  return {largest + log_sum, log_sum - mean / sum};
 }
 
 }  // namespace
 
+Softmax softmax(std::span<const float> logits, std::int64_t position) { return sums_of(logits, position); }
+Softmax softmax(std::span<const double> logits, std::int64_t position) { return sums_of(logits, position); }
+
 Id best_token(const Tensor& logits, std::int64_t row) {
-  const std::vector<double> all = row_of_logits(logits, row);
-  return static_cast<Id>(std::ranges::max_element(all) - all.begin());
+  return with_row(logits, row, [](auto all) { return static_cast<Id>(std::ranges::max_element(all) - all.begin()); });
 }
 
 double value_of(const Metric& metric, const Tensor& logits) {
@@ -37,33 +39,18 @@ double value_of(const Metric& metric, const Tensor& logits) {
   return metric.versus ? value - logits.at(first + *metric.versus) : value;
 }
 
-Distribution distribution(const Tensor& logits, std::int64_t row) {
-  Distribution out;
-  out.log_p = row_of_logits(logits, row);
-  out.p.resize(out.log_p.size());
-  const double largest = *std::ranges::max_element(out.log_p);
-  double sum = 0;
-  for (std::size_t i = 0; i < out.p.size(); ++i) sum += out.p[i] = std::exp(out.log_p[i] - largest);
-  const double offset = largest + std::log(sum);
-  if (!std::isfinite(offset))
-    throw Error(ExitCode::differs, fmt::format("the logits at position {} are NaN or infinite", row));
-  for (double& p : out.p) p /= sum;
-  for (double& log_p : out.log_p) log_p -= offset;
-  return out;
-}
-
-double divergence(const Distribution& p, const Distribution& q) {
-  double sum = 0;
-  for (std::size_t i = 0; i < p.p.size(); ++i)
-    if (p.p[i] > 0) sum += p.p[i] * (p.log_p[i] - q.log_p[i]);
-  return sum;
-}
-
-double Distribution::entropy() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < p.size(); ++i)
-    if (p[i] > 0) sum -= p[i] * log_p[i];
-  return sum;
+Distribution::Distribution(const Tensor& logits, std::int64_t row, DType dtype) : p_(dtype, {logits.shape().back()}) {
+  const Tensor log_p(dtype, {1});
+  with_row(logits, row, [&](auto all) {
+    const Softmax sums = softmax(all, row);
+    for (std::int64_t i = 0; i < p_.size(); ++i) {
+      log_p.set(0, static_cast<double>(all[static_cast<std::size_t>(i)]) - sums.log_sum);
+      p_.set(i, std::exp(static_cast<double>(all[static_cast<std::size_t>(i)]) - sums.log_sum));
+      const double p = p_.at(i);
+      sum_ += p;
+      if (p > 0) mean_log_p_ += p * log_p.at(0);
+    }
+  });
 }
 
 Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject)
@@ -72,7 +59,7 @@ Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metri
       threads_(subject.execution().threads),
       has_loss_(subject.predicts_next() && logits.shape()[0] > 1 &&
                 logits.shape().back() >= subject.vocabulary().value_or(0)) {
-  for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(distribution(logits, row));
+  for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.emplace_back(logits, row, DType::float64);
 }
 
 Measured Measure::of(const Tensor& logits) const {
@@ -80,9 +67,12 @@ Measured Measure::of(const Tensor& logits) const {
   std::vector<double> losses(before_.size()), divergences(before_.size());
   for_each_part(rows, threads_, [&](std::int64_t row) {
     const auto at = static_cast<std::size_t>(row);
-    const Distribution after = distribution(logits, row);
-    divergences[at] = divergence(before_[at], after);
-    if (has_loss_ && row + 1 < rows) losses[at] = -after.log_p[static_cast<std::size_t>(prompt_.ids[at + 1])];
+    with_row(logits, row, [&](auto all) {
+      const Softmax after = softmax(all, row);
+      divergences[at] = before_[at].divergence_to(all, after);
+      if (has_loss_ && row + 1 < rows)
+        losses[at] = after.log_sum - static_cast<double>(all[static_cast<std::size_t>(prompt_.ids[at + 1])]);
+    });
   });
   Measured out;
   double loss = 0;

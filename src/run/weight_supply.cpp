@@ -25,13 +25,20 @@ Tensor in_own_pages(const Tensor& from, int threads) {
 /// otherwise reload, and quantize, all weights.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
+/// Returns whether a kernel multiplies so few rows by the weight as it is stored, instead of packing it.
+bool are_few(const Shape& x) {
+  constexpr std::int64_t kFew = 8;
+  return x.slice(0, x.rank() - 1).size() <= kFew;
+}
+
 /// Weights that a step reads in their stored layout, such as an embedding table that computes the logits.
 std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
   std::set<std::int32_t> found;
   for (const graph::Node& node : graph.nodes) {
     if (!std::holds_alternative<graph::MatMul>(node.op)) continue;
     const graph::Value& right = graph.value(node.inputs[1]);
-    if (right.kind == graph::ValueKind::weight) found.insert(right.weight);
+    if (right.kind == graph::ValueKind::weight && are_few(graph.value(node.inputs[0]).shape))
+      found.insert(right.weight);
   }
   return found;
 }

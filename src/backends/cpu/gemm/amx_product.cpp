@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "amx_kernel.h"
 #include "attn/base/size.h"
 #include "dot_kernel.h"
 #include "operations/convert.h"
 #include "operations/loops.h"
+#include "panels.h"
 #include "product.h"
 #include "tile_output.h"
 
@@ -126,7 +128,7 @@ class TileProduct final : public Product {
         loop_(fusion.activation) {
     Packed unshared;
     Packed& shared = weights.packed == nullptr ? unshared : (*weights.packed)[layout_of(parts_)];
-    if (!shared.bytes) shared.bytes = pack(weights.numbers);
+    if (!shared.bytes) shared.bytes = pack(weights);
     weights_ = shared.bytes;
     bias_.assign(static_cast<std::size_t>(panels_ * kTileBlock), 0.0F);
     if (fusion.bias != nullptr) read_bias(fusion.bias);
@@ -239,14 +241,19 @@ class TileProduct final : public Product {
     }
   }
 
-  std::shared_ptr<std::byte> pack(const void* weights) {
+  std::shared_ptr<std::byte> pack(const Weights& weights) {
     packed_bytes_ = packed_for(size_, parts_);
     std::shared_ptr<std::byte> packed = engine_.weights.allocate(packed_bytes_);
     parallel_for(panels_, team_, [&](std::int64_t p, int) {
-      const std::int64_t column = p * kTileBlock;
-      pack_tile_columns(dtype_, advance(weights, column), size_.depth, std::min(kTileBlock, size_.width - column),
-                        size_.width, parts_,
-                        reinterpret_cast<Bfloat16*>(packed.get()) + p * tile_block_size(size_.depth, parts_));
+      const std::int64_t column = p * kTileBlock, width = std::min(kTileBlock, size_.width - column);
+      Bfloat16* const block = reinterpret_cast<Bfloat16*>(packed.get()) + p * tile_block_size(size_.depth, parts_);
+      if (weights.transposed) {
+        std::vector<float> panel(static_cast<std::size_t>(size_.depth * kPanel));
+        pack_panel(weights.columns_from(column, size_), size_.depth, width, panel.data());
+        pack_tile_columns(DType::float32, panel.data(), size_.depth, width, kPanel, parts_, block);
+      } else {
+        pack_tile_columns(dtype_, advance(weights.numbers, column), size_.depth, width, size_.width, parts_, block);
+      }
     });
     return packed;
   }

@@ -26,16 +26,6 @@ class LinearKernel final : public Kernel {
   std::unique_ptr<Product> product_;
 };
 
-/// (rows, columns) → (columns, rows)
-Tensor transposed(const Tensor& matrix) {
-  const Dim rows = matrix.shape()[0], columns = matrix.shape()[1];
-  Tensor result(matrix.dtype(), {columns, rows});
-  for (Dim i = 0; i < rows; ++i) {
-    for (Dim j = 0; j < columns; ++j) result.as<float>()[j * rows + i] = matrix.as<float>()[i * columns + j];
-  }
-  return result;
-}
-
 ProductQuery query_of(const StepInfo& step) {
   const auto& op = step.op<graph::Linear>();
   return {product_size(op, step.inputs[0].shape, step.inputs[1].shape), step.inputs[0].dtype, step.inputs[1].dtype,
@@ -140,20 +130,21 @@ std::string why_not_by_weight(const StepInfo& step) {
 
 MemoryNeeds needs_by_weight(const StepInfo& step) {
   MemoryNeeds needs;
+  const ProductQuery query = query_of_matmul(step);
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
-  add_shared_product(step, query_of_matmul(step), 1, is_transposed, needs);
-  if (is_transposed) needs.making = bytes_times({step.inputs[1].size(), bytes_of(DType::float32)});
+  add_shared_product(step, query, 1, is_transposed, needs);
+  if (is_transposed)  // a panel per thread
+    needs.making = bytes_times({step.machine.threads, query.size.depth, kPanel, bytes_of(DType::float32)});
   needs.copied = {false, true};
   return needs;
 }
 
 std::unique_ptr<Kernel> make_by_weight(const Step& step) {
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
-  // The weight is missing if other kernels have already packed it.
-  const bool is_there = step.fixed[1].data() != nullptr;
-  const Tensor weights = is_transposed && is_there ? transposed(step.fixed[1]) : step.fixed[1];
   PackedWeight& packed = step.packed(1, is_transposed);
-  return std::make_unique<LinearKernel>(step, query_of_matmul(step).size, Product::Weights{weights.data(), &packed},
+  // The weight is missing if other kernels have already packed it.
+  return std::make_unique<LinearKernel>(step, query_of_matmul(step).size,
+                                        Product::Weights{step.fixed[1].data(), &packed, DType::float32, is_transposed},
                                         Product::Fusion{});
 }
 

@@ -91,7 +91,9 @@ class OnednnProduct final : public Product {
     const auto description = bias_ ? dnnl::matmul::primitive_desc(engine.engine, x, w, bias_.get_desc(), y, attributes)
                                    : dnnl::matmul::primitive_desc(engine.engine, x, w, y, attributes);
     if (!weights_) {
-      weights_ = packed(engine, plain({size_.depth, size_.width}), weights.numbers, description.weights_desc());
+      const dnnl::memory::desc given({size_.depth, size_.width}, dnnl::memory::data_type::f32,
+                                     weights.transposed ? dnnl::memory::format_tag::ba : dnnl::memory::format_tag::ab);
+      weights_ = packed(engine, given, weights.numbers, description.weights_desc());
       packed_bytes_ = static_cast<std::int64_t>(weights_.get_desc().get_size());
       shared.blocked = weights_;
     }

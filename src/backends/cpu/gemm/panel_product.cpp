@@ -39,7 +39,7 @@ class PanelProduct final : public Product {
     panels_ = parts_of(size.width, kPanel);
     Packed unshared;
     Packed& shared = weights.packed == nullptr ? unshared : (*weights.packed)[layout_of(dtype_)];
-    if (!shared.bytes) shared.bytes = pack(weights.numbers);
+    if (!shared.bytes) shared.bytes = pack(weights);
     weights_ = shared.bytes;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
@@ -73,18 +73,17 @@ class PanelProduct final : public Product {
   [[nodiscard]] bool is_half() const { return dtype_ != DType::float32; }
   [[nodiscard]] std::int64_t panel_bytes() const { return size_.depth * kPanel * bytes_of(dtype_); }
 
-  std::shared_ptr<std::byte> pack(const void* weights) {
+  std::shared_ptr<std::byte> pack(const Weights& weights) {
     packed_bytes_ = panels_ * panel_bytes();
     std::shared_ptr<std::byte> packed = engine_.weights.allocate(packed_bytes_);
     parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
       const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
       std::byte* const panel = packed.get() + p * panel_bytes();
       if (is_half()) {
-        pack_half_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
+        pack_half_panel(static_cast<const std::uint16_t*>(weights.numbers) + column, size_.width, size_.depth, width,
                         reinterpret_cast<std::uint16_t*>(panel));
       } else {
-        pack_panel({static_cast<const float*>(weights) + column, size_.width, 1}, size_.depth, width,
-                   reinterpret_cast<float*>(panel));
+        pack_panel(weights.columns_from(column, size_), size_.depth, width, reinterpret_cast<float*>(panel));
       }
     });
     return packed;

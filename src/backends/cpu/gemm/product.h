@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "operations/unary.h"
+#include "panel.h"
 #include "step.h"
 
 namespace attn::backends::cpu {
@@ -21,6 +22,13 @@ class Product {
     const void* numbers;             ///< (depth, width), dense
     PackedWeight* packed = nullptr;  ///< where the packed copy is shared; null: no other kernel reads the weight
     DType dtype = DType::float32;    ///< the dtype of x; panels also support half precision with a float32 x
+    bool transposed = false;         ///< whether `numbers` is (width, depth); only for float32
+
+    /// Returns the columns of float32 numbers from `column` on.
+    [[nodiscard]] View columns_from(std::int64_t column, const Size& size) const {
+      const auto* const all = static_cast<const float*>(numbers);
+      return transposed ? View{all + column * size.depth, 1, size.depth} : View{all + column, size.width, 1};
+    }
   };
   struct Fusion {
     const void* bias = nullptr;  ///< (width), or null

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -22,19 +24,51 @@ struct Metric {
 /// Returns the metric at the last row of logits (T,V).
 [[nodiscard]] double value_of(const Metric& metric, const Tensor& logits);
 
-/// The probabilities of all tokens and their logarithms.
-struct Distribution {
-  std::vector<double> p, log_p;
-
-  /// Returns −Σ p·ln p, in nats.
-  [[nodiscard]] double entropy() const;
+/// Two sums over a row of logits.
+struct Softmax {
+  double log_sum = 0;  ///< ln Σ exp(logit); the logarithm of a probability is the logit minus this
+  double entropy = 0;  ///< −Σ p·ln p, in nats
 };
 
-/// Returns the distribution at a row of logits (T,V). Throws Error (differs) if one is NaN or +∞, or all are −∞.
-[[nodiscard]] Distribution distribution(const Tensor& logits, std::int64_t row);
+/// Returns the sums of the logits at a position. Throws Error (differs) if one is NaN or +∞, or all are −∞.
+[[nodiscard]] Softmax softmax(std::span<const float> logits, std::int64_t position);
+[[nodiscard]] Softmax softmax(std::span<const double> logits, std::int64_t position);
 
-/// Returns Σ p·ln(p/q), in nats.
-[[nodiscard]] double divergence(const Distribution& p, const Distribution& q);
+/// Calls read(logits) with a row of logits (T,V) as a span of float or double.
+template <typename Read>
+auto with_row(const Tensor& logits, std::int64_t row, const Read& read) {
+  const std::int64_t width = logits.shape().back();
+  const std::shared_ptr<std::byte> first(logits.owner(), logits.data() + row * width * bytes_of(logits.dtype()));
+  const Tensor own(logits.dtype(), {width}, first);
+  if (own.dtype() == DType::float64) return read(own.as<const double>());
+  return read((own.dtype() == DType::float32 ? own : own.cast(DType::float32)).as<const float>());
+}
+
+/// The probabilities of a row of logits, with which other rows are compared.
+class Distribution {
+ public:
+  Distribution() = default;
+  /// Rounds probabilities and their logarithms to `dtype`, float32 or float64.
+  Distribution(const Tensor& logits, std::int64_t row, DType dtype);
+  /// Returns KL(this ‖ other) for another row of logits and its sums, in nats.
+  template <typename T>
+  [[nodiscard]] double divergence_to(std::span<const T> logits, const Softmax& sums) const {
+    return p_.dtype() == DType::float32 ? divergence<float>(logits, sums) : divergence<double>(logits, sums);
+  }
+
+ private:
+  template <typename P, typename T>
+  [[nodiscard]] double divergence(std::span<const T> logits, const Softmax& sums) const {
+    const std::span<const P> p = p_.as<const P>();
+    double mean = 0;  // the mean of the other logits, without 0·−∞
+    for (std::size_t i = 0; i < p.size(); ++i)
+      mean += p[i] > 0 ? static_cast<double>(p[i]) * static_cast<double>(logits[i]) : 0.0;
+    return mean_log_p_ - mean + sum_ * sums.log_sum;
+  }
+
+  Tensor p_;
+  double sum_ = 0, mean_log_p_ = 0;  ///< Σ p and Σ p·ln p of the rounded numbers
+};
 
 /// The loss and divergence of a pass relative to another one.
 struct Measured {
