@@ -229,7 +229,7 @@ void refuse_custom(const Json& config) {
       "the model was compiled with custom functions or classes, {}, of which the file only has the names; "
       "give {} instead{}",
       join(found, ", "), join(options, ", "),
-      std::ranges::count(options, "`metrics`") > 0 ? "; use `metrics` none to train without a metric" : "");
+      std::ranges::count(options, "`metrics`") > 0 ? "; use `metrics` none for the loss without a metric" : "");
 }
 
 }  // namespace
@@ -324,7 +324,8 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
       : changes.config ? parse_compile_config(*changes.config, "compile_config")
                        : model.compile_config();
   if (!own && !changes.loss)
-    throw bad_input("the model is not compiled: give `loss`, and `optimizer` (default rmsprop)");
+    throw bad_input("the model is not compiled: give `loss`{}",
+                    changes.optimizer ? "" : ", and `optimizer` (default rmsprop)");
   Json config =
       own ? keras::parse_json_text(*own, "compile_config") : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
   if (changes.optimizer) config["optimizer"] = as_json("`optimizer`", *changes.optimizer);

@@ -7,7 +7,7 @@
 namespace attn::train {
 
 std::vector<std::string> DataFiles::words(const keras::Model& model) const {
-  if (data.empty() && x.empty()) throw bad_usage("no training data: give `data` FILE, or `x` FILE and `y` FILE");
+  if (data.empty() && x.empty()) throw bad_usage("no data: give `data` FILE, or `x` FILE and `y` FILE");
   std::vector<std::string> out = data;
   for (const std::string& word : x) {
     const auto [name, file] = open::named_file(word);

@@ -61,8 +61,8 @@ struct Arrays {
 /// Goes through the parts of a training, each made from those before it.
 class Preparation {
  public:
-  Preparation(Job& job, const Setup& setup, const open::Listener& listener)
-      : job_(job), setup_(setup), listener_(listener) {}
+  Preparation(Job& job, const Setup& setup, const open::Listener& listener, bool evaluates = false)
+      : job_(job), setup_(setup), listener_(listener), evaluates_(evaluates) {}
 
   void run(communicators::Communicator* ranks, const std::optional<Arrays>& arrays) {
     read_model();
@@ -98,7 +98,9 @@ class Preparation {
       loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *setup_.policy));
     if (setup_.lora)
       loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), *setup_.lora, patterns));
-    job_.compiled = compile_config(loaded.model, setup_.changes);
+    CompileChanges changes = setup_.changes;
+    if (evaluates_) changes.optimizer = "rmsprop";  // it takes no step; the model's own may be a custom class
+    job_.compiled = compile_config(loaded.model, changes);
     in_file(place_of_compile_config(), [&] { (void)keras::compiled_optimizer(job_.compiled); });
   }
 
@@ -136,7 +138,7 @@ class Preparation {
     job_.rows.emplace(job_.given.arrays);
     job_.validation_rows.emplace(job_.held_out.arrays);
     const std::int64_t rows = job_.rows->rows();
-    if (rows == 0) throw bad_input("the training data has no rows");
+    if (rows == 0) throw bad_input("the {}data has no rows", evaluates_ ? "" : "training ");
     if (setup_.validation && job_.validation_rows->rows() == 0)
       throw bad_input("{}: the validation data has no rows", printable(*setup_.validation));
     const std::int64_t steps = job_.options.steps_in_all(rows);
@@ -271,6 +273,7 @@ class Preparation {
           return lowering.lower(loaded.model, batch, training);
         },
         loaded.model.weights(), weights, job_.settings, how);
+    if (evaluates_) return;
     Trainer& trainer = *job_.trainer;
     const Batch sample = job_.first_batch();
     job_.memory = trainer.memory_needed(sample);
@@ -293,9 +296,11 @@ class Preparation {
   }
 
   void require_memory_for(UInt128 bytes) const {
-    run::require_memory("training takes", bytes, open::memory_limit(setup_.execution.memory_limit), [&] {
-      return fmt::format("a smaller `batch_size` takes less{}", setup_.recomputes ? "" : ", as does `recompute` layer");
-    });
+    run::require_memory(evaluates_ ? "evaluation takes" : "training takes", bytes,
+                        open::memory_limit(setup_.execution.memory_limit), [&] {
+                          return fmt::format("a smaller `batch_size` takes less{}",
+                                             setup_.recomputes ? "" : ", as does `recompute` layer");
+                        });
   }
 
   /// Replaces kernels that include a low-rank addition by the separate kernel and factors.
@@ -343,6 +348,7 @@ class Preparation {
   Job& job_;
   const Setup& setup_;
   const open::Listener& listener_;
+  bool evaluates_;
 };
 
 }  // namespace
@@ -385,6 +391,10 @@ Batch Job::first_batch() const { return first_rows(*rows, options.batch_size); }
 
 void prepare(Job& job, const Setup& setup, communicators::Communicator* ranks, const open::Listener& listener) {
   Preparation(job, setup, listener).run(ranks, std::nullopt);
+}
+
+void prepare_evaluation(Job& job, const Setup& setup, const open::Listener& listener) {
+  Preparation(job, setup, listener, true).run(nullptr, std::nullopt);
 }
 
 void prepare(Job& job, const Setup& setup, std::map<std::string, Tensor> data, std::map<std::string, Tensor> validation,

@@ -188,6 +188,7 @@ void add_contractions(std::vector<Case>& cases) {
   matmul("no batch", {0, 3, 4}, {0, 4, 5});
   cases.push_back({"matmul by a weight", MatMul{}, {in({2, 5, 17}), weight({17, 9})}});
   cases.push_back({"matmul by a weight transposed", MatMul{false, true}, {in({2, 5, 17}), weight({9, 17})}});
+  cases.push_back({"matmul by a wide weight transposed", MatMul{false, true}, {in({4, 16, 70}), weight({75, 70})}});
   cases.push_back(
       {"matmul of a row by a weight transposed", MatMul{false, true}, {in({1, 1, 130}), weight({37, 130})}});
   cases.push_back({"matmul of rows by a weight transposed", MatMul{false, true}, {in({4, 2, 64}), weight({9, 64})}});

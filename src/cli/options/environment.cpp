@@ -106,7 +106,7 @@ Error with_way_out(const Error& error, const CLI::App& command, const std::vecto
   if (std::string_view(error.field()) == "custom_class")
     return {error.code(), message + "; use `attn flatten-script` to replace it with built-in layers, in Python"};
   if (std::string_view(error.field()) == "metrics")
-    return {error.code(), message + "; use --metrics for others, or --metrics none to train without"};
+    return {error.code(), message + "; use --metrics for others, or --metrics none for the loss without metrics"};
   if (std::string_view(error.field()) == "inputs" && lacks_model(command))
     return {error.code(), message + "; without MODEL they are for the built-in encoder: give a MODEL"};
   if (const CLI::Option* option = option_of(error.field(), command)) {

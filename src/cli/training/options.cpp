@@ -32,11 +32,13 @@ std::int64_t shuffled_block_of(const std::string& text) {
   return rows;
 }
 
-void declare_files(Options& options, train::DataFiles& files) {
+}  // namespace
+
+void declare_data(Options& options, train::DataFiles& files) {
   const OptionGroupGuard group(options, OptionGroup::input);
   options
       .add("--data", files.data, "FILE",
-           "training data: inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table "
+           "data: inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table "
            "(.csv) or text (.txt); repeatable")
       .repeatable();
   options.add("--x", files.x, "FILE", "array for the only input, or NAME=FILE for the input NAME").repeatable();
@@ -49,12 +51,10 @@ void declare_files(Options& options, train::DataFiles& files) {
               "target column of a .csv table, by name or index from 0 (default y or target)");
 }
 
-}  // namespace
-
 void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
-  declare_files(options, files);
+  declare_data(options, files);
   options.output("-o,--output", target, "FILE",
                  "write the trained model and optimizer state to a .keras file (default MODEL with --resume)");
   options.add("--epochs", epochs, "N", "number of epochs, counting those before --resume (default 1)").above_zero();

@@ -13,6 +13,9 @@
 
 namespace attn::cli {
 
+/// Declares the options of inputs, targets and sample weights.
+void declare_data(Options& options, train::DataFiles& files);
+
 struct TrainingOptions : train::Setup {
   Common common;
   std::optional<std::string> target, dump, svg, save_best, time_limit, save_every, lora_output, expected_losses;

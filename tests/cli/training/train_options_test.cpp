@@ -130,7 +130,7 @@ TEST_CASE("train: --x, --y and --sample-weight take one array each, with or with
                          "price=" + folder / "price.npy"}) == dump_of(folder, {kTwoModel, "--data", kTwoData}));
 
   const Words out{kBatchModel, "-o", folder / "a.keras"};
-  expect_refusal(out, 2, "no training data: give --data FILE, or --x FILE and --y FILE");
+  expect_refusal(out, 2, "no data: give --data FILE, or --x FILE and --y FILE");
   expect_refusal(extended(out, {"--data", folder / "all.npz", "--y", folder / "y.npy"}), 3, "rows, and '");
   expect_refusal(extended(out, {"--x", folder / "all.npz", "--y", "z=" + folder / "y.npy"}), 3, "'y:z'");
   expect_refusal(extended(out, {"--data", kBatchData, "--sample-weight", kTwoData}), 3,

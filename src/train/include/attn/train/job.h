@@ -88,6 +88,9 @@ struct Job {
 /// Makes all of `job`: whatever can fail before the first step does so here. `ranks` may be null. Throws Error.
 void prepare(Job& job, const Setup& setup, communicators::Communicator* ranks, const open::Listener& listener);
 
+/// Makes all of `job` that evaluate() needs: no step can be taken with it. Throws Error.
+void prepare_evaluation(Job& job, const Setup& setup, const open::Listener& listener);
+
 /// Prepares `job` with arrays in memory, by the names that read_data gives them, instead of setup.files. Whatever can
 /// fail before the first step does so here. Throws Error.
 void prepare(Job& job, const Setup& setup, std::map<std::string, Tensor> data, std::map<std::string, Tensor> validation,

@@ -1,0 +1,68 @@
+#include "arguments/shared_options.h"
+#include "attn/base/stopwatch.h"
+#include "attn/library/setting.h"
+#include "attn/report/evaluation_view.h"
+#include "attn/train/job.h"
+#include "options/command.h"
+#include "output/common.h"
+#include "training/options.h"
+
+namespace attn::cli {
+namespace {
+
+struct EvaluateCommand {
+  Common common;
+  train::Setup setup;
+  std::optional<std::string> target;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json}, false);
+    add_model(options, setup.model);
+    options.output("-o,--output", target, "FILE", "write the report to this file");
+    declare_data(options, setup.files);
+    options.add("--batch-size", setup.batch_size, "N", "batch size (default 32)").above_zero();
+    options.group(OptionGroup::loss);
+    train::CompileChanges& changes = setup.changes;
+    options.add("--loss", changes.loss, "LOSS", "loss name, or JSON as Keras writes it (default the model's)");
+    options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
+                "weight of each output's loss: 1,0.5, or JSON by output name (default the model's)");
+    options.flag("--from-logits", changes.from_logits, "compute the loss from logits");
+    options.add("--metrics", changes.metrics, "METRICS",
+                "metric names separated by commas, JSON as Keras writes it, or none (default the model's)");
+    options.add("--compile", changes.file, "FILE",
+                "compile_config to use, as JSON of get_compile_config() (default the model's)");
+    add_memory_limit(options, setup.execution.memory_limit);
+    add_input_shape(options, setup.execution.input_shape);
+    add_weights(options, setup.execution.weights);
+    add_backend(options, setup.execution.backend);
+    add_matmul_precision(options, setup.execution.precision);
+    add_sequence_length(options, setup.execution.sequence_length);
+    add_threads(options, setup.execution.threads);
+    add_keras_version(options, setup.execution.keras_version);
+  }
+
+  [[nodiscard]] int run() const {
+    train::Job job;
+    train::prepare_evaluation(job, setup, common.console);
+    Stopwatch watch;
+    const train::RunningValues values = train::evaluate(*job.trainer, *job.rows, setup.batch_size);
+    const report::EvaluationReport report{
+        library::setting_of(*job.loaded, job.shown.graph, *job.backend, setup.execution),
+        job.shown.described,
+        job.rows->rows(),
+        setup.batch_size,
+        train::logs_of(values, {}),
+        watch.lap()};
+    common.write_report(report::render(common.form(), report), target, false);
+    return static_cast<int>(ExitCode::done);
+  }
+};
+
+}  // namespace
+
+Command evaluate_command() {
+  return command_of<EvaluateCommand>("evaluate",
+                                     "compute the loss and the metrics of a model, like Keras's evaluate()");
+}
+
+}  // namespace attn::cli
