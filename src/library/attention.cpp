@@ -19,6 +19,7 @@
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
+#include "attn/report/number.h"
 #include "attn/run/hidden_queries.h"
 #include "attn/run/inputs.h"
 #include "attn/tokenizers/open.h"
@@ -62,12 +63,14 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
 }
 
 void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& heads) {
+  std::int64_t most = 0;
   for (const run::ScoresLayout& layout : layouts) {
+    most = std::max(most, layout.heads);
     if (heads.item >= layout.items)
       throw bad_usage("`item` {}: there are {} in the batch, counted from 0", heads.item, layout.items);
     if (heads.head && *heads.head < layout.heads) return;
   }
-  if (heads.head) throw bad_usage("`head` {}: the layers have fewer heads, counted from 0", *heads.head);
+  if (heads.head) throw bad_usage("`head` {}: the layers have {}, counted from 0", *heads.head, report::counted(most, "head"));
 }
 
 /// Returns one example of the input that is an image, (batch, height, width, 1 or 3), scaled from its darkest to its

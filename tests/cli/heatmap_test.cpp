@@ -75,7 +75,7 @@ TEST_CASE("heatmap: an unknown layer, head or item is rejected in a sentence") {
   };
   refused({"--layer", "multi_head_atention"}, 2, "did you mean 'multi_head_attention'?");
   refused({"--layer", "2"}, 2, "there are 2, numbered from 0");
-  refused({"--head", "2"}, 2, "--head 2: the layers have fewer heads");
+  refused({"--head", "2"}, 2, "--head 2: the layers have 2 heads, counted from 0");
   refused({"--item", "1"}, 2, "there are 1 in the batch");
   refused({"--labels", folder.file("labels", "a\nb\n")}, 3, "expected 9 lines, one for each position, got 2");
   refused({"--skip-padding"}, 2, "not computed");

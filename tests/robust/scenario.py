@@ -111,6 +111,8 @@ def scenarios():
            "--early-stopping", "restore_best_weights", outputs=["t.keras", "t.svg"], timed=True,
            goes_on=("train", "t.keras", "--data", "t.npz", "-o", "t.keras", "--early-stopping",
                     "restore_best_weights", "--resume")),
+        of("evaluate", "evaluate", "m.json", "--data", "t.npz", "--loss", "mse", "--json", "-o", "v.json", outputs=["v.json"],
+           timed=True),
         of("plan", "plan", "m.json"),
         of("plan svg", "plan", "m.json", "-o", "p.svg", outputs=["p.svg"]),
         of("plan kernels", "plan", "m.json", "--kernels", "--json", "-o", "p.json", outputs=["p.json"]),

@@ -84,6 +84,7 @@ def make(folder):
                       ("convert", "out.keras"), ("convert", HOSTILE + ".json"), ("init", "-o", "new.keras"),
                       ("train", "--data", "data.npz", "-o", "trained.keras", "--epochs", "1"),
                       ("train", "--data", "odd.npz", "-o", "trained.keras"),
+                      ("evaluate", "--data", "data.npz", "--loss", "mse"), ("evaluate", "--data", "odd.npz"),
                       ("generate", "--ids", "1,2", "--max-new-tokens", "3"), ("score", "--ids", "1,2,3"),
                       ("tokenize", "--text", "a")):
             yield (words[0], each, *words[1:])

@@ -62,7 +62,9 @@ struct ConvertCommand {
     add_input_shape(options, input_shape, "with --model: ");
 
     // No variable sets --dtype here: the compute dtype of a run must not reduce the precision of a file.
-    options.add("--dtype", dtype, "DTYPE", "dtype of stored floating-point weights; ONNX computes in it")
+    options
+        .add("--dtype", dtype, "DTYPE",
+             "dtype of stored floating-point weights, in which ONNX computes; --quantize has int8 and int4")
         .one_of({"float32", "float16", "bfloat16"})
         .without_variable();
     options.add("--quantize", quantize, "HOW",

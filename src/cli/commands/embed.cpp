@@ -62,6 +62,7 @@ struct EmbedCommand {
     report.vectors = embedder.embed(tokens);
     if (arrays()) io::write_tensors(*arrays(), std::vector<NamedTensor>{{"embeddings", report.vectors}});
     common.write_report(report::render(common.form(), report), target, arrays() == "-");
+    common.tell_arrays({arrays()});
     return static_cast<int>(ExitCode::done);
   }
 

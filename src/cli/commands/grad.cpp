@@ -162,6 +162,7 @@ struct GradCommand {
     if (check) report.check = checked(report, loaded, given, weights);
     if (svg) write_result(report::render(Format::svg, report), svg, Formatting::exact);
     write_report(report::render(common.form(), report), common.console, arrays == "-" || svg == "-");
+    common.tell_arrays({arrays, svg});
     return static_cast<int>(verdict(report));
   }
 

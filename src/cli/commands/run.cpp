@@ -234,6 +234,7 @@ struct RunCommand {
 
   void show(const report::RunReport& report) const {
     common.write_report(report::render(common.form(), report), target, arrays() == "-" || scores == "-");
+    common.tell_arrays({arrays(), scores});
   }
 
   /// Returns the outputs, in the order of the report.

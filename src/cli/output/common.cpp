@@ -92,10 +92,19 @@ void refuse_page_on_terminal(Format form, const std::optional<std::string>& path
 
 void Common::write(const std::string& text, Formatting formatting) const {
   write_result(text, output, formatting);
+  tell_file(output);
+}
+
+void Common::tell_file(const std::optional<std::string>& path) const {
   std::error_code error;
-  if (!output || *output == "-" || console.quiet || !std::filesystem::is_regular_file(*output, error)) return;
-  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(*output, error));
-  if (!error) write_result(fmt::format("{}: {}\n", printable(*output), report::byte_size(bytes)), std::nullopt);
+  if (!path || *path == "-" || console.quiet || !std::filesystem::is_regular_file(*path, error)) return;
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(*path, error));
+  if (!error) write_result(fmt::format("{}: {}\n", printable(*path), report::byte_size(bytes)), std::nullopt);
+}
+
+void Common::tell_arrays(std::initializer_list<std::optional<std::string>> paths) const {
+  if (form() != Format::table || std::ranges::count(paths, "-") > 0) return;
+  for (const std::optional<std::string>& path : paths) tell_file(path);
 }
 
 Format Common::form_of_output() const {

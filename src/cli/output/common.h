@@ -1,6 +1,7 @@
 // Options of every command with a result.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ struct Common {
   /// Writes the report of a command that writes arrays: to `target` if it is for the report, otherwise to stdout, or to
   /// stderr if stdout has the arrays.
   void write_report(const std::string& text, const std::optional<std::string>& target, bool stdout_is_taken) const;
+  /// Writes name and size of a file that was written to stdout.
+  void tell_file(const std::optional<std::string>& path) const;
+  /// Does so for files of arrays, below a report that is a table on stdout.
+  void tell_arrays(std::initializer_list<std::optional<std::string>> paths) const;
   /// Writes the result to -o, and its name and size to stdout; without -o writes it to stdout.
   void write(const std::string& text, Formatting formatting = Formatting::fitting) const;
 };
