@@ -77,7 +77,7 @@ class Writer {
       write(node);
     }
     for (const graph::Output& output : model_.outputs)
-      result_.graph.outputs.push_back({output.name, get(output.value, std::nullopt)});
+      result_.graph.outputs.push_back({output.name, get(output.value, std::nullopt), output.layer});
     for (const graph::Scores& scores : model_.scores)
       result_.graph.scores.push_back({scores.name, get(scores.value, std::nullopt)});
     return std::move(result_);

@@ -83,7 +83,7 @@ class Joining {
     }
     for (std::size_t part = 0; part < locals_.size(); ++part) copy(part, begin, first.nodes.size());
     for (const graph::Output& output : first.outputs)
-      result_.graph.outputs.push_back({output.name, get(0, output.value)});
+      result_.graph.outputs.push_back({output.name, get(0, output.value), output.layer});
     for (const graph::Scores& scores : first.scores)
       result_.graph.scores.push_back({scores.name, get(0, scores.value)});
     return std::move(result_);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 namespace attn::run {
@@ -13,10 +12,7 @@ OutputNames output_names(const graph::Graph& lowered) {
   OutputNames out;
   std::set<std::string> taken;
   for (const graph::Output& output : lowered.outputs) {
-    std::string layer = output.name;
-    for (const graph::Layer& candidate : lowered.layers)
-      if (candidate.parent == graph::kNone && std::ranges::count(candidate.outputs, output.value) > 0)
-        layer = candidate.name;
+    const std::string& layer = output.layer.empty() ? output.name : output.layer;
     std::string name = layer;
     for (int n = 1; !taken.insert(name).second; ++n) name = fmt::format("{}[{}]", layer, n);
     out.emplace(output.name, name);

@@ -105,6 +105,19 @@ TEST_CASE("Model: outputs have Keras's names, and inputs keep their open sizes")
   CHECK(shapes.at(model.input_names().front()) == Shape{kUnknown, 3, 4});
 }
 
+TEST_CASE("Model: an output has the name of its own layer, though another layer passes its value on") {
+  const Model model = Model::parse("passed_on.json", R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [null, 4]}, "inbound_nodes": []},
+    {"class_name": "Dense", "name": "dense", "config": {"name": "dense", "units": 3}, "inbound_nodes": [{"args": [
+      {"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "keras_history": ["x", 0, 0]}}], "kwargs": {}}]},
+    {"class_name": "Dropout", "name": "drop", "config": {"name": "drop", "rate": 0.1}, "inbound_nodes": [{"args": [
+      {"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "keras_history": ["dense", 0, 0]}}],
+      "kwargs": {}}]}],
+    "input_layers": [["x", 0, 0]],
+    "output_layers": [["drop", 0, 0], ["dense", 0, 0], ["x", 0, 0], ["dense", 0, 0]]}})");
+  CHECK(model.output_names() == std::vector<std::string>{"drop", "dense", "x", "dense[1]"});
+}
+
 TEST_CASE("Generator: encode adds the start token, and score accepts its ids") {
   Generator generator = Model::open(generation_case("gpt2/preset")).generator();
   const std::vector<std::int32_t> ids = generator.encode("the the");

@@ -263,6 +263,12 @@ std::vector<Layer*> Functional::input_layers() const {
   return out;
 }
 
+std::vector<std::string> Functional::output_layers() const {
+  std::vector<std::string> out;
+  for (const TensorRef& ref : outputs_) out.push_back(ref.layer);
+  return out;
+}
+
 std::vector<Layer::Sublayer> Functional::sublayers() {
   // Keys of a container in .weights.h5 are class names in snake case, numbered by class in the order of layers
   // (keras/src/saving/saving_lib.py, _save_container_state).

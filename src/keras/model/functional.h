@@ -60,6 +60,8 @@ class Functional : public Layer {
   /// Returns "layer[0][0]" for every tensor that the calls of `layer` read.
   [[nodiscard]] std::vector<std::string> connections(const Layer& layer) const;
   [[nodiscard]] std::vector<Layer*> input_layers() const;
+  /// Returns the layer of each output: Keras's output_names.
+  [[nodiscard]] std::vector<std::string> output_layers() const;
 
   Arg input_struct, output_struct;  ///< trees of TensorRefs, in lists or dicts
   bool connected = false;

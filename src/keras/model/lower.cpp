@@ -101,20 +101,16 @@ class PolicyOverride {
 };
 
 /// Names the outputs: the keys of a dict, otherwise output_0, … in order.
-void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, graph::Graph& graph) {
-  if (const auto* dict = structure.as<ArgDict>()) {
-    // Tensors are in the order of sorted keys.
-    std::vector<std::string> keys;
+void name_outputs(const Functional& model, const std::vector<TensorPtr>& tensors, graph::Graph& graph) {
+  std::vector<std::string> keys;
+  if (const auto* dict = model.output_struct.as<ArgDict>())
     for (const auto& [key, value] : *dict) keys.push_back(key);
-    std::sort(keys.begin(), keys.end());
-    if (keys.size() == tensors.size()) {
-      for (std::size_t i = 0; i < keys.size(); ++i)
-        if (!is_unknown(tensors[i])) graph.outputs.push_back({keys[i], tensors[i]->id});
-      return;
-    }
-  }
+  std::sort(keys.begin(), keys.end());  // tensors are in the order of sorted keys
+  const bool has_keys = keys.size() == tensors.size();
+  const std::vector<std::string> layers = model.output_layers();
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (!is_unknown(tensors[i])) graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
+    if (!is_unknown(tensors[i]))
+      graph.outputs.push_back({has_keys ? keys[i] : "output_" + std::to_string(i), tensors[i]->id, layers[i]});
 }
 
 /// Returns the lengths of the inputs; empty if a dimension except the batch is unknown.
@@ -297,7 +293,7 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
     }
   }
   std::vector<TensorPtr> outputs = model.run(lowering, inputs, false);
-  name_outputs(model.output_struct, outputs, graph);
+  name_outputs(model, outputs, graph);
   if (!options.symbolic) static_cast<void>(strings_of(graph, lowering.callees()));
   return outputs;
 }

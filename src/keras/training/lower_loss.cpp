@@ -29,13 +29,8 @@ namespace {
 /// Returns Keras's names of the outputs: the keys of a dict, otherwise the names of the layers that computed them.
 std::vector<std::string> output_names(const Functional& model, const graph::Graph& graph) {
   std::vector<std::string> names;
-  for (const graph::Output& output : graph.outputs) {
-    std::string name = output.name;
-    if (model.output_struct.as<ArgDict>() == nullptr)
-      for (const graph::Layer& layer : graph.layers)
-        if (layer.parent == graph::kNone && std::ranges::count(layer.outputs, output.value) > 0) name = layer.name;
-    names.push_back(std::move(name));
-  }
+  for (const graph::Output& output : graph.outputs)
+    names.push_back(model.output_struct.as<ArgDict>() == nullptr ? output.layer : output.name);
   return names;
 }
 

@@ -62,6 +62,7 @@ struct Layer {
 struct Output {
   std::string name;  ///< the key if the model's outputs are a dict, otherwise "output_0", …
   ValueId value = kNone;
+  std::string layer = {};  ///< name of the layer that a model has there, as in Keras's output_names; may be empty
 };
 
 /// The attention scores of the layer `name`: probabilities (B,N,T,S), or Keras's shape for several axes.
