@@ -139,4 +139,23 @@ TEST_CASE("sizes: short configs of any size are counted quickly") {
   }
 }
 
+TEST_CASE("sizes: integers of KerasHub's configs have 31 bits, so that products of two have 62") {
+  const auto gpt2 = [](const std::string& width, const std::string& more = "") {
+    return R"({"module": "keras_hub.src.models.gpt2.gpt2_backbone", "class_name": "GPT2Backbone",
+      "registered_name": "keras_hub>GPT2Backbone", "config": {"name": "b", "vocabulary_size": 8, "num_layers": 1,
+      "num_heads": 1, "hidden_dim": 4, "intermediate_dim": )" +
+           width + more + "}}";
+  };
+  for (const char* width : {"2147483648", "-2147483648", "4611686018427387904"}) {
+    CAPTURE(width);
+    const Attempt result = attempt({"summary", "-"}, gpt2(width));
+    CHECK(result.code == 3);
+    CHECK_MESSAGE(result.err.find("/config/intermediate_dim: expected an integer") != std::string::npos, result.err);
+  }
+  CHECK(attempt({"summary", "-"}, gpt2("2147483647")).code == 0);
+  CHECK(attempt({"summary", "-"}, gpt2("8", R"(, "dtype": {"module": "keras", "class_name": "DTypePolicy",
+    "config": {"name": "float32"}, "registered_name": null, "shared_object_id": 139891664269968})"))
+            .code == 0);
+}
+
 }  // namespace attn::test

@@ -322,7 +322,7 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        {},
        "layer 1 shares keys, but no layer of its type before the shared ones has any"},
       {"Gemma3nBackbone",
-       kGemma3n + R"(, "altup_num_inputs": 1000000000000, "hidden_activation": "relu")",
+       kGemma3n + R"(, "altup_num_inputs": 2000000000, "hidden_activation": "relu")",
        {},
        "more than 64 inputs are not accepted"},
       {"Gemma3nBackbone",
@@ -353,7 +353,7 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
        "/config/num_heads: heads of 2 features cannot be divided among rows and columns of pairs"},
       {"Qwen3_5Backbone",
        kQwen3_5 + R"(, "vision_encoder": )" +
-           object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 2, "spatial_merge_size": 1000000000000)"),
+           object("Qwen3_5VisionEncoder", kQwen3_5Encoder + R"(, "num_heads": 2, "spatial_merge_size": 2000000000)"),
        {},
        "/config/spatial_merge_size: more than 1024 are not accepted"},
       {"Qwen3_5Backbone",

@@ -7,6 +7,7 @@
 #include "classes/custom_layer.h"
 #include "classes/layer.h"
 #include "classes/layers/refused.h"
+#include "config/bounds.h"
 #include "config/built_in.h"
 #include "config/foreign_class.h"
 
@@ -142,8 +143,24 @@ std::optional<CustomReference> wrapped_custom_class(const Ref& ref) {
   return std::nullopt;
 }
 
+/// The maximum of integers in configs of KerasHub, whose classes compute with sizes: a product of two stays in 64 bits.
+constexpr std::int64_t kMostOfKerasHub = (std::int64_t{1} << 31) - 1;
+
+void expect_moderate_integers(const Ref& value) {
+  if (value.is_integer()) {
+    (void)integer_in(value, -kMostOfKerasHub, kMostOfKerasHub);
+  } else if (value.is_array()) {
+    for (const Ref& element : value.elements()) expect_moderate_integers(element);
+  } else if (value.is_object()) {
+    for (const auto& [key, member] : value.members())
+      if (key != "shared_object_id" && key != "seed") expect_moderate_integers(member);
+  }
+}
+
 void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
   config.expect_object();
+  if (layer.info->package == "keras_hub" && !config.document().attempt([&] { expect_moderate_integers(config); }))
+    return;
   layer.pointer = config.pointer();
   layer.document = &config.document();
   Fields fields(config, warnings);

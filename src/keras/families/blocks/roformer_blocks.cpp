@@ -109,7 +109,7 @@ ValueId RoformerAttention::rotated(Call& call, ValueId x) const {
   };
   const Angles angles =
       angles_by(call, fmt::format("RoFormer's angles by {}", max_wavelength.value), length, width, angle);
-  Tensor partners(DType::int32, {width});
+  Tensor partners = table(DType::int32, {width}, "pairs of columns");
   for (Dim i = 0; i < width; ++i) partners.set(i, static_cast<double>(i % 2 == 0 ? i + 1 : i - 1));
   const Expression partner(b, b.apply(graph::Gather{3}, {x, b.constant(std::move(partners))}));
   return Expression(b, x) * Expression(b, angles.cos) + partner * Expression(b, angles.sin);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "classes/layers/preprocessing/table.h"
 #include "classes/ops/expression.h"
 #include "classes/reading.h"
 #include "families/blocks/images/vision_blocks.h"
@@ -30,7 +31,7 @@ ValueId interpolated(Builder& b, ValueId image, Dim height, Dim width) {
   Expression x = Expression(b, image).cast(DType::float32);
   for (const int axis : {1, 2}) {
     const Dim given = x.shape()[axis], size = axis == 1 ? height : width;
-    Tensor below(DType::int32, {size}), above(DType::int32, {size});
+    Tensor below = table(DType::int32, {size}, "the rows of an image"), above(DType::int32, {size});
     Shape along{1, 1, 1, 1};
     along[axis] = size;
     Tensor shares(DType::float32, along);

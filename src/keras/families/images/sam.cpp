@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "classes/layers/preprocessing/table.h"
 #include "classes/ops/expression.h"
 #include "classes/reading.h"
 #include "families/blocks/images/vit_det_backbone.h"
@@ -87,6 +88,7 @@ class SAMPromptEncoder final : public NamedParts {
     Builder& b = call.builder();
     const Dim rows = image_embedding_size.items[0], columns = image_embedding_size.items[1];
     const ValueId sparse = joined(b, 1, {points(call), boxes(call)});
+    check_table({rows, columns, 2}, "the places of an image");
     Tensor places(call.compute_dtype(), {rows * columns, 2});
     for (Dim i = 0; i < rows * columns; ++i) {
       places.set(2 * i, (static_cast<double>(i % columns) + 0.5) / static_cast<double>(columns));

@@ -11,6 +11,7 @@
 
 #include "classes/composite.h"
 #include "classes/layers/attention/attend.h"
+#include "classes/layers/preprocessing/table.h"
 #include "classes/ops/expression.h"
 
 namespace attn::keras {
@@ -93,7 +94,7 @@ class Gemma4AudioRelativePositionEmbedding final : public Layer {
   [[nodiscard]] ValueId sinusoids(Builder& b) const {
     const Dim half = hidden_size / 2;
     const double step = std::log(10000.0) / static_cast<double>(std::max<Dim>(half - 1, 1));
-    Tensor out(DType::float32, {span(), hidden_size.value});
+    Tensor out = table(DType::float32, {span(), hidden_size.value}, "the angles of distances");
     for (Dim i = 0; i < span(); ++i) {
       const auto distance = static_cast<float>(span() - 1 - context_right - i);
       for (Dim k = 0; k < half; ++k) {
