@@ -461,6 +461,18 @@ TEST_CASE("keras_hub: an unsupported family is rejected with the reason, not wit
   }
 }
 
+TEST_CASE("keras_hub: a preprocessor without images has 0 tokens per image") {
+  json task = json::parse(object("GPT2CausalLM", R"("name": "t")"));
+  task["config"]["backbone"] = json::parse(object("GPT2Backbone", kSizes));
+  json preprocessor = json::parse(object("Gemma3CausalLMPreprocessor", R"("sequence_length": 20)"));
+  preprocessor["config"]["num_vision_tokens_per_image"] = 0;
+  preprocessor["config"]["max_images_per_prompt"] = 0;
+  task["config"]["preprocessor"] = preprocessor;
+  CHECK(read(task.dump()).class_name() == "GPT2CausalLM");
+  task["config"]["preprocessor"]["config"]["num_vision_tokens_per_image"] = -1;
+  CHECK(hub_refusal(task.dump(), {}).find("/num_vision_tokens_per_image: expected an integer") != std::string::npos);
+}
+
 TEST_CASE("keras_hub: presets of KerasNLP, the old name, are read and written under the new one") {
   json preset = json::parse(object("GPT2Backbone", kSizes));
   preset["module"] = "keras_nlp.src.models.gpt2.gpt2_backbone";

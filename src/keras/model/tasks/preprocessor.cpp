@@ -75,7 +75,10 @@ void read_field(const Ref& ref, PreprocessorField& value, std::vector<std::strin
   out.sequence_length = count_in(config, "sequence_length");
   out.encoder_sequence_length = count_in(config, "encoder_sequence_length");
   out.decoder_sequence_length = count_in(config, "decoder_sequence_length");
-  out.num_vision_tokens_per_image = count_in(config, "num_vision_tokens_per_image");
+  // A preprocessor without images has 0.
+  if (const auto tokens = config.find("num_vision_tokens_per_image");
+      tokens && !tokens->is_null() && tokens->integer_from(0) > 0)
+    out.num_vision_tokens_per_image = tokens->integer();
   out.add_start_token = flag_in(config, "add_start_token");
   out.add_end_token = flag_in(config, "add_end_token");
   add_parts(config, out.parts);
