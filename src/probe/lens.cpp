@@ -2,34 +2,43 @@
 
 #include <algorithm>
 #include <cstring>
+#include <variant>
 
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
 #include "attn/probe/measure.h"
-#include "requirements.h"
 
 namespace attn::probe {
 namespace {
 
 using graph::ValueId;
 
-/// Returns the stream's points in order, the last one at the end. One value may have several names: the end of a block
-/// is the beginning of the next.
+/// Returns the stream's points in order, the last one at the end.
 std::vector<Point> stream_points(const Points& points, bool mid) {
   std::vector<Point> out;
-  const auto add = [&](ValueId value, const char* kind) {
-    const auto found = std::ranges::find_if(points.named, [&](const Point& point) {
-      return point.value == value && point.name.find(kind) != std::string::npos;
-    });
-    if (value != graph::kNone && found != points.named.end()) out.push_back(*found);
-  };
   for (const Block* block : points.last_stack()) {
+    const auto add = [&](ValueId value, const char* kind) {
+      if (value != graph::kNone) out.push_back(points.find(block->name(kind)));
+    };
     if (block->layer == 0) add(block->resid_pre, "resid_pre");
     if (mid) add(block->resid_mid, "resid_mid");
     if (mid) add(block->resid_cross, "resid_cross");
     add(block->resid_post, "resid_post");
   }
   return out;
+}
+
+/// Throws Error (bad_input) unless all points have the shape and dtype of `site`, and so can replace it.
+void require_alike(const Subject& subject, const Lowered& lowered, ValueId site, std::span<const Point> points) {
+  const graph::Value& own = lowered.graph.value(site);
+  for (const Point& point : points) {
+    const graph::Value& other = lowered.graph.value(point.value);
+    if (other.shape == own.shape && other.dtype == own.dtype) continue;
+    throw bad_input(
+        "{}: {} has the shape {} in {}, but the end of the stream has {} in {}, so the model's end cannot read it",
+        subject.loaded().file, point.name, other.shape.str(), name_of(other.dtype), own.shape.str(),
+        name_of(own.dtype));
+  }
 }
 
 LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::int64_t top) {
@@ -42,7 +51,7 @@ LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::
     out.top.insert(place, {static_cast<Id>(i), all[i]});
     if (out.top.size() > count) out.top.pop_back();
   }
-  out.entropy = own.entropy();
+  out.entropy = entropy(own);
   if (target && *target < std::ssize(all)) {  // a tagger's logits are fewer than its tokens
     const double place = all[static_cast<std::size_t>(*target)];
     out.target = TargetPlace{*target, place, std::ranges::count_if(all, [&](double other) { return other > place; })};
@@ -51,44 +60,24 @@ LensCell cell_of(const Distribution& own, const std::optional<Id>& target, std::
 }
 
 /// The distribution of the last point, in the precision of the logits.
-class Final {
- public:
-  Final() = default;
-  Final(const Distribution& from, DType dtype) : p_(dtype, {std::ssize(from.p)}), log_p_(dtype, {std::ssize(from.p)}) {
-    for (std::size_t i = 0; i < from.p.size(); ++i) {
-      p_.set(static_cast<std::int64_t>(i), from.p[i]);
-      log_p_.set(static_cast<std::int64_t>(i), from.log_p[i]);
-    }
-  }
-  /// Returns KL(this ‖ other), in nats.
-  [[nodiscard]] double divergence_to(const Distribution& other) const {
-    return p_.dtype() == DType::float32 ? sum<float>(other) : sum<double>(other);
-  }
+using Final = std::variant<Distribution, DistributionOf<float>>;
 
- private:
-  template <typename T>
-  [[nodiscard]] double sum(const Distribution& other) const {
-    const auto p = p_.as<const T>(), log_p = log_p_.as<const T>();
-    double out = 0;
-    for (std::size_t i = 0; i < p.size(); ++i)
-      if (p[i] > 0) out += static_cast<double>(p[i]) * (static_cast<double>(log_p[i]) - other.log_p[i]);
-    return out;
-  }
-
-  Tensor p_, log_p_;
-};
+Final final_of(const Distribution& from, DType logits) {
+  if (logits == DType::float64) return from;
+  return DistributionOf<float>{{from.p.begin(), from.p.end()}, {from.log_p.begin(), from.log_p.end()}};
+}
 
 }  // namespace
 
 Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& options) {
   Lowered lowered = subject.lower(1, prompt);
-  require_logits(subject, lowered);
-  if (options.target) require_token(lowered, *options.target);
+  subject.require_logits(lowered);
+  if (options.target) require_token(*options.target, lowered.graph.value(lowered.points.logits).shape.back());
   const std::vector<Point> points = stream_points(lowered.points, options.mid);
-  require_alike(subject, lowered, options.norm ? points.back().value : lowered.points.final_norm, points);
   const ValueId site = options.norm ? points.back().value : lowered.points.final_norm;
   if (site == graph::kNone)
     throw bad_input("{}: the model has no norm before its unembedding to omit", subject.loaded().file);
+  require_alike(subject, lowered, site, points);
   std::vector<ValueId> streams;
   for (const Point& point : points) streams.push_back(point.value);
   const Sweep sweep(subject, std::move(lowered), prompt, {site}, LogitPositions::all_positions, streams);
@@ -107,9 +96,9 @@ Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& optio
       const Distribution own = distribution(logits, row);
       LensCell cell = cell_of(own, target, options.top);
       if (point + 1 == points.size())
-        last[at] = Final(own, logits.dtype() == DType::float64 ? DType::float64 : DType::float32);
+        last[at] = final_of(own, logits.dtype());
       else
-        cell.kl_to_final = last[at].divergence_to(own);
+        cell.kl_to_final = std::visit([&](const auto& all) { return divergence(all, own); }, last[at]);
       out.cells[point][at] = std::move(cell);
     });
     work->advance();

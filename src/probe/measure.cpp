@@ -5,29 +5,34 @@
 
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
+#include "attn/base/rows.h"
 
 namespace attn::probe {
 namespace {
 
+using graph::ValueId;
+
 std::vector<double> row_of_logits(const Tensor& logits, std::int64_t row) {
   const std::int64_t width = logits.shape().back();
-  std::vector<double> out(static_cast<std::size_t>(width));
-  const auto copy = [&](const auto& all) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<double>(all[static_cast<std::size_t>(row * width) + i]);
-  };
-  if (logits.dtype() == DType::float32) {
-    copy(logits.as<float>());
-  } else {
-    for (std::int64_t i = 0; i < width; ++i) out[static_cast<std::size_t>(i)] = logits.at(row * width + i);
-  }
-  return out;
+  const Tensor wide = rows_view(logits.reshaped({logits.size() / width, width}), row, 1).cast(DType::float64);
+  return {wide.as<double>().begin(), wide.as<double>().end()};
 }
 
 }  // namespace
 
-Id best_token(const Tensor& logits, std::int64_t row) {
-  const std::vector<double> all = row_of_logits(logits, row);
+void require_token(Id token, std::int64_t count) {
+  if (token < 0 || token >= count) throw bad_usage("token {} is outside the model's logits, 0 to {}", token, count - 1);
+}
+
+Metric metric_or_best(const std::optional<Metric>& metric, const Tensor& logits) {
+  if (!metric) return {best_token(logits), {}};
+  require_token(metric->token, logits.shape().back());
+  if (metric->versus) require_token(*metric->versus, logits.shape().back());
+  return *metric;
+}
+
+Id best_token(const Tensor& logits) {
+  const std::vector<double> all = row_of_logits(logits, logits.size() / logits.shape().back() - 1);
   return static_cast<Id>(std::ranges::max_element(all) - all.begin());
 }
 
@@ -35,6 +40,26 @@ double value_of(const Metric& metric, const Tensor& logits) {
   const std::int64_t width = logits.shape().back(), first = logits.size() - width;
   const double value = logits.at(first + metric.token);
   return metric.versus ? value - logits.at(first + *metric.versus) : value;
+}
+
+ValueId append_metric(graph::Graph& graph, ValueId logits, const Metric& metric) {
+  graph::Builder builder(graph);
+  const Shape shape = builder.shape(logits);
+  const auto sum_of = [&](Id token) {
+    graph::Slice slice;
+    slice.ranges.emplace_back();
+    if (shape.rank() == 3) slice.ranges.push_back({shape[1] - 1, shape[1], 1});
+    slice.ranges.push_back({token, token + 1, 1});
+    graph::Reduce sum{graph::ReduceFn::sum, {}, false};
+    for (int axis = 0; axis < shape.rank(); ++axis) sum.axes.push_back(axis);
+    ValueId one = builder.apply(slice, {logits});
+    if (builder.dtype(one) != DType::float64) one = builder.cast(one, DType::float32);
+    return builder.apply(sum, {one});
+  };
+  ValueId out = sum_of(metric.token);
+  if (metric.versus) out = builder.binary(graph::BinaryFn::subtract, out, sum_of(*metric.versus));
+  graph.outputs = {{"metric", out}};
+  return out;
 }
 
 Distribution distribution(const Tensor& logits, std::int64_t row) {
@@ -52,26 +77,20 @@ Distribution distribution(const Tensor& logits, std::int64_t row) {
   return out;
 }
 
-double divergence(const Distribution& p, const Distribution& q) {
+double entropy(const Distribution& of) {
   double sum = 0;
-  for (std::size_t i = 0; i < p.p.size(); ++i)
-    if (p.p[i] > 0) sum += p.p[i] * (p.log_p[i] - q.log_p[i]);
+  for (std::size_t i = 0; i < of.p.size(); ++i)
+    if (of.p[i] > 0) sum -= of.p[i] * of.log_p[i];
   return sum;
 }
 
-double Distribution::entropy() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < p.size(); ++i)
-    if (p[i] > 0) sum -= p[i] * log_p[i];
-  return sum;
-}
-
-Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject)
+Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject,
+                 const Lowered& lowered)
     : prompt_(prompt),
       metric_(metric),
       threads_(subject.execution().threads),
       has_loss_(subject.predicts_next() && logits.shape()[0] > 1 &&
-                logits.shape().back() >= subject.vocabulary().value_or(0)) {
+                logits.shape().back() >= lowered.vocabulary.value_or(0)) {
   for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.push_back(distribution(logits, row));
 }
 

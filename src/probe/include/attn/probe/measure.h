@@ -16,25 +16,41 @@ struct Metric {
   std::optional<Id> versus;
 };
 
-/// Returns the index of the largest logit of a row.
-[[nodiscard]] Id best_token(const Tensor& logits, std::int64_t row);
+/// Returns the index of the largest logit of the last row.
+[[nodiscard]] Id best_token(const Tensor& logits);
 
 /// Returns the metric at the last row of logits (T,V).
 [[nodiscard]] double value_of(const Metric& metric, const Tensor& logits);
+/// Appends the metric, summed over the rows of the batch: a scalar. Returns its value. The graph keeps no outputs.
+[[nodiscard]] graph::ValueId append_metric(graph::Graph& graph, graph::ValueId logits, const Metric& metric);
+
+/// Throws Error (usage) if a token is outside `count` logits.
+void require_token(Id token, std::int64_t count);
+/// Returns the metric; by default the logit of the best token at the last row. Throws Error (usage) if a token is
+/// outside the logits.
+[[nodiscard]] Metric metric_or_best(const std::optional<Metric>& metric, const Tensor& logits);
 
 /// The probabilities of all tokens and their logarithms.
-struct Distribution {
-  std::vector<double> p, log_p;
-
-  /// Returns −Σ p·ln p, in nats.
-  [[nodiscard]] double entropy() const;
+template <typename Number>
+struct DistributionOf {
+  std::vector<Number> p, log_p;
 };
+using Distribution = DistributionOf<double>;
 
 /// Returns the distribution at a row of logits (T,V). Throws Error (differs) if one is NaN or +∞, or all are −∞.
 [[nodiscard]] Distribution distribution(const Tensor& logits, std::int64_t row);
 
+/// Returns −Σ p·ln p, in nats.
+[[nodiscard]] double entropy(const Distribution& of);
+
 /// Returns Σ p·ln(p/q), in nats.
-[[nodiscard]] double divergence(const Distribution& p, const Distribution& q);
+template <typename Number>
+[[nodiscard]] double divergence(const DistributionOf<Number>& p, const Distribution& q) {
+  double sum = 0;
+  for (std::size_t i = 0; i < p.p.size(); ++i)
+    if (p.p[i] > 0) sum += static_cast<double>(p.p[i]) * (static_cast<double>(p.log_p[i]) - q.log_p[i]);
+  return sum;
+}
 
 /// The loss and divergence of a pass relative to another one.
 struct Measured {
@@ -47,7 +63,8 @@ struct Measured {
 /// Measures passes of one prompt against the logits (T,V) without edits.
 class Measure {
  public:
-  Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject);
+  Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject,
+          const Lowered& lowered);
   [[nodiscard]] Measured of(const Tensor& logits) const;
 
  private:
