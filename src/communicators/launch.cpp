@@ -3,20 +3,18 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 
 namespace attn::communicators {
 namespace {
 
 std::optional<int> number_of(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = parse_number<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }

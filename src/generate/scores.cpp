@@ -17,12 +17,6 @@ void keep_scores(const Request& request, std::span<const float> logits, Token ch
   sequence.scores.push_back(std::move(step));
 }
 
-void expect_ids(std::span<const Token> ids, Dim vocabulary_size) {
-  for (const Token id : ids)
-    if (id < 0 || id >= vocabulary_size)
-      throw bad_usage("token {} is outside the model's vocabulary of {}", id, vocabulary_size);
-}
-
 std::span<const float> logits_of(const DecoderOutput& ahead, Dim row, Dim position) {
   const Dim size = ahead.logits.shape().back();
   const std::span<const float> all = ahead.logits.as<float>();

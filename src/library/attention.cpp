@@ -1,7 +1,6 @@
 #include "attn/library/attention.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/keras/families.h"
@@ -31,10 +31,8 @@ namespace {
 constexpr std::int64_t kMostLabelBytes = std::int64_t{16} << 20;
 
 std::optional<int> number_in(const std::string& text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = parse_number<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// Keeps only the scores of the requested layer; returns the numbers of the remaining ones.

@@ -1,9 +1,9 @@
 #include "attn/library/probe_prompts.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/generate/encoder_prompts.h"
 #include "attn/open/tokenizer.h"
@@ -75,16 +75,13 @@ Prompt ProbePrompts::from_text(const std::string& text, const std::string& decod
 }
 
 Id ProbePrompts::token(const std::string& word) const {
-  Id id = 0;
-  const bool is_number = word.size() > 1 && word.find_first_not_of("0123456789", 1) == std::string::npos;
-  const std::string digits = word.starts_with('#') && is_number ? word.substr(1) : tokenizer_ == nullptr ? word : "";
-  const char* end = digits.data() + digits.size();
-  if (!digits.empty()) {
-    const auto [stop, error] = std::from_chars(digits.data(), end, id);
-    if (error == std::errc() && stop == end && id >= 0) return id;
-  }
+  const bool is_id =
+      word.starts_with('#') && word.size() > 1 && word.find_first_not_of("0123456789", 1) == std::string::npos;
+  const auto id = parse_number<Id>(is_id ? word.substr(1) : tokenizer_ == nullptr ? word : "");
+  if (id && *id >= 0) return *id;
   if (word.empty()) throw bad_usage("a token is empty: give a text that is one token, or #ID");
-  if (!digits.empty() && word.starts_with('#')) throw bad_usage("{}: no token has this id", printable(word));
+  if (word.starts_with('#') && (is_id || tokenizer_ == nullptr))
+    throw bad_usage("{}: no token has this id", printable(word));
   if (tokenizer_ == nullptr) throw bad_usage("'{}': no tokenizer is open; give a token as #ID", printable(word));
   const std::vector<Id> ids = tokenizer_->encode(word);
   if (ids.size() == 1) return ids.front();

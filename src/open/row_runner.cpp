@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "attn/base/error.h"
+#include "attn/base/rows.h"
 #include "attn/base/text.h"
 #include "attn/io/array_file.h"
 #include "attn/open/inputs.h"
@@ -18,14 +19,6 @@ namespace {
 /// of a file.
 constexpr std::size_t kSessions = 2;
 const Silent kSilent{};
-
-/// Returns rows [from, to) as a view of the array.
-Tensor rows_of(const Tensor& array, std::int64_t from, std::int64_t to) {
-  Shape shape = array.shape();
-  const std::int64_t row = shape[0] == 0 ? 0 : array.bytes() / shape[0];
-  shape[0] = to - from;
-  return {array.dtype(), shape, std::shared_ptr<std::byte>(array.owner(), array.data() + from * row)};
-}
 
 /// Returns the number of rows, which all arrays must have as their first axis. Throws Error (bad_input) if they differ.
 std::int64_t count_rows(const std::map<std::string, Tensor>& arrays, const std::string& file) {
@@ -68,7 +61,7 @@ RowRunner::Result RowRunner::run(const std::string& file) {
   for (std::int64_t from = 0; from == 0 || from < result.rows; from += step) {
     const std::int64_t to = std::min(from + step, result.rows);
     std::map<std::string, Tensor> some;
-    for (const auto& [name, array] : arrays) some.emplace(name, rows_of(array, from, to));
+    for (const auto& [name, array] : arrays) some.emplace(name, rows_view(array, from, to - from));
     for (const NamedTensor& part : run_rows(some)) {
       const Shape& shape = part.tensor.shape();
       if (shape.rank() == 0 || shape[0] != to - from)
@@ -80,7 +73,7 @@ RowRunner::Result RowRunner::run(const std::string& file) {
         outputs.push_back({part.name, Tensor(part.tensor.dtype(), whole)});
       }
       const auto output = std::ranges::find(outputs, part.name, &NamedTensor::name);
-      const Tensor place = rows_of(output->tensor, from, to);
+      const Tensor place = rows_view(output->tensor, from, to - from);
       if (place.bytes() > 0) std::memcpy(place.data(), part.tensor.data(), static_cast<std::size_t>(place.bytes()));
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "attn/base/error.h"
-#include "requirements.h"
 
 namespace attn::probe {
 namespace {
@@ -27,10 +26,10 @@ std::vector<Part> parts_of(const Lowered& lowered, const AblateOptions& options)
     out.push_back({named->name, value, layer, heads ? shape[shape.rank() - 2] : 0});
   };
   for (const Block& block : lowered.points.blocks) {
-    if (options.heads) add(block.self.z, block.layer, true);
-    if (options.attention) add(block.self.out, block.layer, false);
-    if (options.heads && block.cross) add(block.cross->z, block.layer, true);
-    if (options.attention && block.cross) add(block.cross->out, block.layer, false);
+    for (const auto& [prefix, part] : block.attentions()) {
+      if (options.heads) add(part->z, block.layer, true);
+      if (options.attention) add(part->out, block.layer, false);
+    }
     if (options.mlp) add(block.mlp_out, block.layer, false);
   }
   return out;
@@ -88,7 +87,7 @@ void require_reference(const Prompt& prompt, const AblateOptions& options) {
 Ablated ablate(const Subject& subject, const Prompt& prompt, const AblateOptions& options) {
   require_reference(prompt, options);
   Lowered lowered = subject.lower(1, prompt);
-  require_logits(subject, lowered);
+  subject.require_logits(lowered);
   const std::vector<Part> parts = parts_of(lowered, options);
   std::vector<ValueId> sites;
   for (const Part& part : parts) sites.push_back(part.value);
@@ -97,10 +96,8 @@ Ablated ablate(const Subject& subject, const Prompt& prompt, const AblateOptions
   const Sweep sweep(subject, std::move(lowered), prompt, sites);
 
   Ablated out;
-  const std::int64_t last = sweep.logits().shape()[0] - 1;
-  out.metric = options.metric.value_or(Metric{best_token(sweep.logits(), last), {}});
-  require_tokens(sweep.lowered(), out.metric);
-  const Measure measure(sweep.logits(), prompt, out.metric, subject);
+  out.metric = metric_or_best(options.metric, sweep.logits());
+  const Measure measure(sweep.logits(), prompt, out.metric, subject, sweep.lowered());
   out.baseline = measure.of(sweep.logits());
   double total = 0;
   for (const Part& part : parts) total += static_cast<double>(std::max<std::int64_t>(part.heads, 1));

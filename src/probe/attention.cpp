@@ -11,54 +11,50 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Returns the columns (1,N,T,T) of a stack's own tokens, from `first` on. Attention may have a column for a sink
-/// before them (GPT-OSS), or columns for an encoder's tokens behind them (T5Gemma 2).
-Tensor own_columns(const Tensor& pattern, std::int64_t count, std::int64_t first) {
-  const std::int64_t columns = pattern.shape()[3], rows = pattern.shape()[1] * count;
-  if (columns == count) return pattern;
-  Tensor out(pattern.dtype(), {1, pattern.shape()[1], count, count});
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t s = 0; s < count; ++s) out.set(row * count + s, pattern.at(row * columns + first + s));
-  return out;
-}
+/// The attention probabilities of a block between a stack's own tokens.
+struct Pattern {
+  int layer = 0;
+  Tensor all;              ///< (1,N,T,S)
+  std::int64_t first = 0;  ///< column of the first token: GPT-OSS has a sink before them, T5Gemma 2 others behind them
 
-/// Returns the blocks of a stack with the probabilities (1,N,T,T) of its own tokens.
-std::vector<std::pair<int, Tensor>> patterns_of(const Subject& subject, const Prompt& prompt, bool first_stack) {
+  [[nodiscard]] std::int64_t heads() const { return all.shape()[1]; }
+  [[nodiscard]] std::int64_t count() const { return all.shape()[2]; }
+  [[nodiscard]] double at(std::int64_t head, std::int64_t t, std::int64_t s) const {
+    return all.at((head * count() + t) * all.shape()[3] + first + s);
+  }
+};
+
+std::vector<Pattern> patterns_of(const Subject& subject, const Prompt& prompt, bool first_stack) {
   const Lowered lowered = subject.lower(1, prompt);
   const std::string stack = (first_stack ? lowered.points.blocks.front() : lowered.points.blocks.back()).stack;
+  const std::int64_t count = std::ssize(first_stack && !prompt.encoder.empty() ? prompt.encoder : prompt.ids);
   std::vector<graph::ValueId> ids;
-  std::vector<int> layers;
+  std::vector<Pattern> out;
   for (const Block& block : lowered.points.blocks) {
     if (block.stack != stack || block.self.pattern == graph::kNone) continue;
+    const Shape& shape = lowered.graph.value(block.self.pattern).shape;
+    if (shape[2] != count || shape[3] < count)
+      throw bad_input("{}: the attention of layer {} has the shape {}, not a row and a column for each of {} tokens",
+                      subject.loaded().file, block.layer, shape.str(), count);
     ids.push_back(block.self.pattern);
-    layers.push_back(block.layer);
+    out.push_back({block.layer, {}, prompt.encoder.empty() ? shape[3] - count : 0});
   }
   if (ids.empty()) throw bad_input("{}: the model has no probabilities of self-attention", subject.loaded().file);
-  const std::int64_t count = std::ssize(first_stack && !prompt.encoder.empty() ? prompt.encoder : prompt.ids);
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    if (const Shape& shape = lowered.graph.value(ids[i]).shape; shape[2] != count || shape[3] < count)
-      throw bad_input("{}: the attention of layer {} has the shape {}, not a row and a column for each of {} tokens",
-                      subject.loaded().file, layers[i], shape.str(), count);
   const Values values = subject.run(lowered, prompt, ids);
-  std::vector<std::pair<int, Tensor>> out;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const Tensor& pattern = values.at(ids[i]);
-    const std::int64_t first = prompt.encoder.empty() ? pattern.shape()[3] - count : 0;
-    out.emplace_back(layers[i], own_columns(pattern, count, first));
-  }
+  for (std::size_t i = 0; i < ids.size(); ++i) out[i].all = values.at(ids[i]);
   return out;
 }
 
-Matrix fused(const Tensor& pattern, Fuse fuse) {
-  const std::int64_t heads = pattern.shape()[1], count = pattern.shape()[2];
+Matrix fused(const Pattern& pattern, Fuse fuse) {
+  const std::int64_t heads = pattern.heads(), count = pattern.count();
   Matrix out(static_cast<std::size_t>(count), std::vector<double>(static_cast<std::size_t>(count)));
   for (std::int64_t t = 0; t < count; ++t) {
     auto& row = out[static_cast<std::size_t>(t)];
     double sum = 0;
     for (std::int64_t s = 0; s < count; ++s) {
-      double value = pattern.at(t * count + s);
+      double value = pattern.at(0, t, s);
       for (std::int64_t n = 1; n < heads; ++n) {
-        const double other = pattern.at((n * count + t) * count + s);
+        const double other = pattern.at(n, t, s);
         value = fuse == Fuse::mean  ? value + other
                 : fuse == Fuse::max ? std::max(value, other)
                                     : std::min(value, other);
@@ -92,15 +88,14 @@ Matrix product(const Matrix& a, const Matrix& b) {
 }
 
 /// The keys of each query that a score counts.
-using Keys = std::vector<std::vector<std::size_t>>;
+using Keys = std::vector<std::vector<std::int64_t>>;
 
-Share share_of(const Tensor& pattern, std::int64_t head, const Keys& keys) {
-  const std::int64_t count = pattern.shape()[2];
+Share share_of(const Pattern& pattern, std::int64_t head, const Keys& keys) {
   double sum = 0, all = 0, queries = 0;
-  for (std::int64_t t = 0; t < count; ++t) {
+  for (std::int64_t t = 0; t < pattern.count(); ++t) {
     const auto& own = keys[static_cast<std::size_t>(t)];
-    for (std::int64_t s = 0; s < count; ++s) all += pattern.at((head * count + t) * count + s);
-    for (const std::size_t s : own) sum += pattern.at((head * count + t) * count + static_cast<std::int64_t>(s));
+    for (std::int64_t s = 0; s < pattern.count(); ++s) all += pattern.at(head, t, s);
+    for (const std::int64_t s : own) sum += pattern.at(head, t, s);
     if (!own.empty()) ++queries;
   }
   return {queries > 0 ? sum / queries : 0, all > 0 ? sum / all : 0};
@@ -110,10 +105,10 @@ Share share_of(const Tensor& pattern, std::int64_t head, const Keys& keys) {
 
 Rollout rollout(const Subject& subject, const Prompt& prompt, Fuse fuse) {
   Rollout out;
-  for (const auto& [layer, pattern] : patterns_of(subject, prompt, true)) {
+  for (const Pattern& pattern : patterns_of(subject, prompt, true)) {
     Matrix own = fused(pattern, fuse);
     if (!out.matrices.empty()) own = product(own, out.matrices.back());
-    out.layers.push_back(layer);
+    out.layers.push_back(pattern.layer);
     out.matrices.push_back(std::move(own));
   }
   return out;
@@ -123,39 +118,37 @@ std::vector<HeadScores> head_scores(const Subject& subject, const Prompt& prompt
   const std::size_t count = prompt.ids.size();
   Keys previous(count), duplicate(count), induction(count);
   for (std::size_t t = 0; t < count; ++t) {
-    if (t > 0) previous[t].push_back(t - 1);
+    if (t > 0) previous[t].push_back(static_cast<std::int64_t>(t) - 1);
     for (std::size_t s = 0; s < t; ++s)
       if (prompt.ids[s] == prompt.ids[t]) {
-        duplicate[t].push_back(s);
-        induction[t].push_back(s + 1);
+        duplicate[t].push_back(static_cast<std::int64_t>(s));
+        induction[t].push_back(static_cast<std::int64_t>(s) + 1);
       }
   }
   std::vector<HeadScores> out;
-  for (const auto& [layer, pattern] : patterns_of(subject, prompt, false)) {
-    const std::int64_t length = pattern.shape()[2];
-    for (std::int64_t head = 0; head < pattern.shape()[1]; ++head) {
+  for (const Pattern& pattern : patterns_of(subject, prompt, false))
+    for (std::int64_t head = 0; head < pattern.heads(); ++head) {
       HeadScores scores;
-      scores.layer = layer;
+      scores.layer = pattern.layer;
       scores.head = static_cast<int>(head);
       scores.previous = share_of(pattern, head, previous);
       scores.duplicate = share_of(pattern, head, duplicate);
       scores.induction = share_of(pattern, head, induction);
-      scores.to_key.resize(static_cast<std::size_t>(length));
-      for (std::int64_t t = 1; t < length; ++t)
-        for (std::int64_t s = 0; s < length; ++s)
-          scores.to_key[static_cast<std::size_t>(s)] +=
-              pattern.at((head * length + t) * length + s) / static_cast<double>(length - 1);
+      scores.to_key.resize(count);
+      for (std::int64_t t = 1; t < pattern.count(); ++t)
+        for (std::size_t s = 0; s < count; ++s)
+          scores.to_key[s] += pattern.at(head, t, static_cast<std::int64_t>(s)) / static_cast<double>(count - 1);
       scores.first = scores.to_key.front();
       out.push_back(std::move(scores));
     }
-  }
   return out;
 }
 
 Prompt repeated_prompt(const Subject& subject, std::int64_t length, std::uint64_t seed) {
   if (length < 2) throw bad_usage("a sequence that is repeated has at least 2 tokens, not {}", length);
-  const std::int64_t vocabulary = subject.vocabulary().value_or(0);
-  for (const auto& positions : {subject.loaded().model.most_positions(), subject.fixed_length()})
+  const Lowered one = subject.lower(1, {{0}, {0}, {}});
+  const std::int64_t vocabulary = one.vocabulary.value_or(0);
+  for (const auto& positions : {subject.loaded().model.most_positions(), one.fixed_length})
     if (positions) length = std::min(length, *positions / 2);
   length = std::min(length, vocabulary);
   if (length < 2)

@@ -11,16 +11,11 @@ namespace {
 /// Copies a row into a larger one: each axis of `from` is at most as long as that of `to`.
 void place(const Tensor& from, const Tensor& to, std::int64_t row) {
   const Shape& small = from.shape();
-  std::vector<std::int64_t> index(static_cast<std::size_t>(small.rank()), 0);
   for (std::int64_t i = 0; i < from.size(); ++i) {
-    std::int64_t rest = i, offset = row, stride = 1;
+    std::int64_t rest = i, offset = 0, stride = 1;
     for (int axis = small.rank(); axis-- > 0;) {
-      index[static_cast<std::size_t>(axis)] = rest % small[axis];
+      offset += (axis == 0 ? row : rest % small[axis]) * stride;
       rest /= small[axis];
-    }
-    offset = 0;
-    for (int axis = small.rank(); axis-- > 0;) {
-      offset += (axis == 0 ? row : index[static_cast<std::size_t>(axis)]) * stride;
       stride *= to.shape()[axis];
     }
     to.set(offset, from.at(i));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -46,12 +47,15 @@ std::vector<double> gram(const std::vector<double>& x, std::int64_t rows, std::i
   std::vector<double> out(static_cast<std::size_t>(rows * rows));
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j <= i; ++j) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < width; ++k)
-        sum += x[static_cast<std::size_t>(i * width + k)] * x[static_cast<std::size_t>(j * width + k)];
+      const auto a = x.begin() + i * width, b = x.begin() + j * width;
+      const double sum = std::inner_product(a, a + width, b, 0.0);
       out[static_cast<std::size_t>(i * rows + j)] = out[static_cast<std::size_t>(j * rows + i)] = sum;
     }
   return out;
+}
+
+double dot(const std::vector<double>& x, const std::vector<double>& y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
 }
 
 /// Returns ‖XᵀY‖² of two matrices with the same number of rows.
@@ -63,9 +67,7 @@ double squared_product(const std::vector<double>& x, std::int64_t columns, const
       for (std::int64_t j = 0; j < width; ++j)
         sums[static_cast<std::size_t>(i * width + j)] +=
             x[static_cast<std::size_t>(k * columns + i)] * y[static_cast<std::size_t>(k * width + j)];
-  double out = 0;
-  for (const double sum : sums) out += sum * sum;
-  return out;
+  return dot(sums, sums);
 }
 
 /// Returns ‖BᵀA‖²/(‖AᵀA‖·‖BᵀB‖), with many rows by these products, otherwise by the Gram matrices of the rows.
@@ -77,13 +79,7 @@ double alignment(const Rows& a, const Rows& b) {
            std::sqrt(squared_product(x, a.width, x, a.width, rows) * squared_product(y, b.width, y, b.width, rows));
   }
   const std::vector<double> of_a = gram(centered(a), rows, a.width), of_b = gram(centered(b), rows, b.width);
-  double both = 0, first = 0, second = 0;
-  for (std::size_t i = 0; i < of_a.size(); ++i) {
-    both += of_a[i] * of_b[i];
-    first += of_a[i] * of_a[i];
-    second += of_b[i] * of_b[i];
-  }
-  return both / std::sqrt(first * second);
+  return dot(of_a, of_b) / std::sqrt(dot(of_a, of_a) * dot(of_b, of_b));
 }
 
 ComparedPoint compared(const Rows& a, const Rows& b) {
@@ -95,17 +91,15 @@ ComparedPoint compared(const Rows& a, const Rows& b) {
     out.max_abs = out.relative = out.cosine = std::numeric_limits<double>::quiet_NaN();
     return out;
   }
-  double difference = 0, norm_a = 0, norm_b = 0, dot = 0;
+  double difference = 0;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
-    const double x = a.values[i], y = b.values[i];
-    out.max_abs = std::max(out.max_abs, std::abs(y - x));
-    difference += (y - x) * (y - x);
-    norm_a += x * x;
-    norm_b += y * y;
-    dot += x * y;
+    const double change = b.values[i] - a.values[i];
+    out.max_abs = std::max(out.max_abs, std::abs(change));
+    difference += change * change;
   }
+  const double norm_a = dot(a.values, a.values), norm_b = dot(b.values, b.values);
   out.relative = std::sqrt(difference / norm_a);
-  out.cosine = dot / std::sqrt(norm_a * norm_b);
+  out.cosine = dot(a.values, b.values) / std::sqrt(norm_a * norm_b);
   return out;
 }
 

@@ -8,6 +8,15 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
+bool is_addition(const graph::Node& node) {
+  const auto* binary = std::get_if<graph::Binary>(&node.op);
+  return binary != nullptr && binary->fn == graph::BinaryFn::add;
+}
+
+bool is_contraction(const graph::Node& node) {
+  return is_any_of<graph::Linear, graph::QuantizedLinear, graph::MatMul, graph::Einsum>(node);
+}
+
 DataFlow::DataFlow(const graph::Graph& graph)
     : graph_(graph),
       producer_(graph.values.size(), graph::kNone),
@@ -26,6 +35,25 @@ DataFlow::DataFlow(const graph::Graph& graph)
 const graph::Node* DataFlow::producer(ValueId value) const {
   const NodeId node = producer_[at(value)];
   return node == graph::kNone ? nullptr : &graph_.nodes[at(node)];
+}
+
+const graph::Node* DataFlow::first_reader(ValueId value) const {
+  return readers(value).empty() ? nullptr : &graph_.nodes[at(readers(value).front())];
+}
+
+ValueId DataFlow::only_varying_input(const graph::Node& node) const {
+  ValueId out = graph::kNone;
+  for (const ValueId id : node.inputs) {
+    if (is_fixed(id)) continue;
+    if (out != graph::kNone) return graph::kNone;
+    out = id;
+  }
+  return out;
+}
+
+ValueId DataFlow::without_casts(ValueId value) const {
+  const graph::Node* node = producer(value);
+  return node != nullptr && is_any_of<graph::Cast>(*node) ? without_casts(node->inputs[0]) : value;
 }
 
 std::vector<bool> DataFlow::descendants(ValueId value) const {

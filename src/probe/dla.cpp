@@ -8,12 +8,10 @@
 #include "attn/open/session.h"
 #include "attn/probe/edits.h"
 #include "data_flow.h"
-#include "requirements.h"
 
 namespace attn::probe {
 namespace {
 
-using graph::at;
 using graph::kNone;
 using graph::Node;
 using graph::ValueId;
@@ -22,6 +20,8 @@ using graph::ValueId;
 struct Norm {
   const Node* node = nullptr;
   ValueId input = kNone, output = kNone;
+
+  [[nodiscard]] const graph::LayerNorm& op() const { return std::get<graph::LayerNorm>(node->op); }
 };
 
 /// Follows a value back through operations with one computed operand to a norm; no node if there is none before `stop`.
@@ -29,12 +29,9 @@ Norm norm_before(const DataFlow& flow, ValueId value, ValueId stop) {
   while (value != stop) {
     const Node* node = flow.producer(value);
     if (node == nullptr) break;
-    if (std::holds_alternative<graph::LayerNorm>(node->op)) return {node, node->inputs[0], node->outputs[0]};
-    std::vector<ValueId> computed;
-    for (const ValueId id : node->inputs)
-      if (!flow.is_fixed(id)) computed.push_back(id);
-    if (computed.size() != 1) break;
-    value = computed[0];
+    if (is_any_of<graph::LayerNorm>(*node)) return {node, node->inputs[0], node->outputs[0]};
+    value = flow.only_varying_input(*node);
+    if (value == kNone) break;
   }
   return {};
 }
@@ -42,14 +39,9 @@ Norm norm_before(const DataFlow& flow, ValueId value, ValueId stop) {
 /// Returns the value of the unembedding's product, with a bias that is added to it.
 ValueId before_cap(const DataFlow& flow, ValueId final_norm) {
   ValueId value = final_norm;
-  while (!flow.readers(value).empty()) {
-    const Node& node = flow.graph().nodes[at(flow.readers(value).front())];
-    const auto* binary = std::get_if<graph::Binary>(&node.op);
-    const bool adds = binary != nullptr && binary->fn == graph::BinaryFn::add;
-    const bool linear =
-        adds || std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op);
-    if (value != final_norm && !linear) return value;
-    value = node.outputs[0];
+  while (const Node* node = flow.first_reader(value)) {
+    if (value != final_norm && !is_addition(*node) && !is_any_of<graph::Cast, graph::Reshape>(*node)) break;
+    value = node->outputs[0];
   }
   return value;
 }
@@ -57,7 +49,7 @@ ValueId before_cap(const DataFlow& flow, ValueId final_norm) {
 /// The statistics of a norm at each position, and the factors of its dimensions.
 class Scale {
  public:
-  Scale(const Norm& norm, const Tensor& stream, const Tensor* gamma) : kind_(op(norm).kind) {
+  Scale(const Norm& norm, const Tensor& stream, const Tensor* gamma) : kind_(norm.op().kind) {
     const std::int64_t width = stream.shape().back();
     factors_.assign(static_cast<std::size_t>(width), 1.0);
     if (gamma != nullptr)
@@ -72,7 +64,7 @@ class Scale {
       for (std::int64_t i = 0; i < width; ++i)
         variance += std::pow(stream.at(t * width + i) - mean, 2.0) / static_cast<double>(width);
       const double spread = kind_ == graph::NormKind::rms ? squares : variance;
-      inverse_.push_back(1.0 / std::sqrt(spread + op(norm).epsilon));
+      inverse_.push_back(1.0 / std::sqrt(spread + norm.op().epsilon));
     }
   }
 
@@ -89,7 +81,6 @@ class Scale {
   [[nodiscard]] double inverse(std::int64_t position) const { return inverse_[static_cast<std::size_t>(position)]; }
 
  private:
-  static const graph::LayerNorm& op(const Norm& norm) { return std::get<graph::LayerNorm>(norm.node->op); }
   graph::NormKind kind_;
   std::vector<double> factors_, inverse_;
 };
@@ -106,7 +97,7 @@ class Attributing {
  public:
   Attributing(const Subject& subject, const Prompt& prompt)
       : subject_(subject), prompt_(prompt), lowered_(subject.lower(1, prompt)), flow_(lowered_.graph) {
-    require_logits(subject, lowered_);
+    subject.require_logits(lowered_);
     blocks_ = lowered_.points.last_stack();
     stream_ = blocks_.back()->resid_post;
     if (std::ranges::any_of(blocks_, [](const Block* block) { return block->post_norm; }))
@@ -116,85 +107,63 @@ class Attributing {
       refuse("has streams of several shapes");
     if (lowered_.points.final_norm == kNone) refuse("has no unembedding for every position");
     final_ = norm_before(flow_, lowered_.points.final_norm, stream_);
-    if (final_.node == nullptr || without_casts(final_.input) != without_casts(stream_))
+    if (final_.node == nullptr || flow_.without_casts(final_.input) != flow_.without_casts(stream_))
       refuse("does not have a single norm between its last block and the unembedding");
     uncapped_ = before_cap(flow_, lowered_.points.final_norm);
-    for (const Block* block : blocks_) {
-      add_part(block->self);
-      if (block->cross) add_part(*block->cross);
-    }
   }
 
-  Attribution run(const std::optional<Metric>& metric) {
+  [[nodiscard]] Attribution run(const std::optional<Metric>& metric) {
     run_pass();
-    const std::int64_t positions = std::ssize(prompt_.ids);
-    Attribution out;
     const Tensor& logits = value(lowered_.points.logits);
-    out.metric =
-        metric.value_or(Metric{best_token(logits.reshaped({positions, logits.shape().back()}), positions - 1), {}});
-    require_tokens(lowered_, out.metric);
+    out_.metric = metric_or_best(metric, logits);
     const auto difference = [&](const Tensor& array, std::int64_t row) {
       const std::int64_t first = row * array.shape().back();
-      return array.at(first + out.metric.token) - (out.metric.versus ? array.at(first + *out.metric.versus) : 0.0);
+      return array.at(first + out_.metric.token) - (out_.metric.versus ? array.at(first + *out_.metric.versus) : 0.0);
     };
     // The unembedding of unit vectors at the norm's output, and of 0.
     const auto unembedded = responses(final_.output, uncapped_, difference);
     const std::vector<double> direction(unembedded.begin(), unembedded.end() - 1);
-    const Scale scale(final_, value(stream_), gamma_of(final_));
-    const std::vector<double> before = scale.before(direction);
-    const auto add = [&](std::string part, std::optional<int> layer, std::optional<int> head, auto value_at) {
-      AttributedPart attributed{std::move(part), layer, head, {}};
-      for (std::int64_t t = 0; t < positions; ++t) attributed.values.push_back(value_at(t));
-      out.parts.push_back(std::move(attributed));
-    };
-    add_embeddings(before, scale, add);
-    std::size_t index = 0;
+    scale_.emplace(final_, value(stream_), gamma_of(final_));
+    before_ = scale_->before(direction);
+    add_embeddings();
     for (const Block* block : blocks_) {
-      add_heads(index++, "z", block->layer, block->self, before, scale, add);
-      if (block->cross) add_heads(index++, "cross.z", block->layer, *block->cross, before, scale, add);
+      for (const auto& [prefix, attention] : block->attentions()) add_heads(*block, prefix, *attention);
       if (block->mlp_out == kNone) continue;
       const Tensor& mlp = value(block->mlp_out);
-      add(fmt::format("mlp_out.{}", block->layer), block->layer, std::nullopt,
-          [&](std::int64_t t) { return dot(before, mlp, t * mlp.shape().back()) * scale.inverse(t); });
+      add(fmt::format("mlp_out.{}", block->layer), block->layer, {},
+          [&](std::int64_t t) { return dot(before_, mlp, t * mlp.shape().back()) * scale_->inverse(t); });
     }
-    const Tensor* beta = beta_of(final_);
-    const double bias = beta == nullptr ? 0.0 : dot(direction, *beta, 0);
-    add("norm_bias", std::nullopt, std::nullopt, [&](std::int64_t) { return bias; });
-    if (unembedded.back() != 0.0)
-      add("unembed_bias", std::nullopt, std::nullopt, [&](std::int64_t) { return unembedded.back(); });
-    for (std::int64_t t = 0; t < positions; ++t) {
+    const std::size_t beta = final_.op().scale ? 2 : 1;
+    const double bias = final_.op().center ? dot(direction, value(final_.node->inputs[beta]), 0) : 0.0;
+    add("norm_bias", {}, {}, [&](std::int64_t) { return bias; });
+    if (unembedded.back() != 0.0) add("unembed_bias", {}, {}, [&](std::int64_t) { return unembedded.back(); });
+    for (std::int64_t t = 0; t < lowered_.length; ++t) {
       double sum = 0;
-      for (const AttributedPart& part : out.parts) sum += part.values[static_cast<std::size_t>(t)];
-      out.sum.push_back(sum);
-      out.logit.push_back(difference(value(uncapped_), t));
-      out.after_cap.push_back(difference(logits, t));
+      for (const AttributedPart& part : out_.parts) sum += part.values[static_cast<std::size_t>(t)];
+      out_.sum.push_back(sum);
+      out_.logit.push_back(difference(value(uncapped_), t));
+      out_.after_cap.push_back(difference(logits, t));
     }
-    return out;
+    return std::move(out_);
   }
 
  private:
-  /// An attention with the norm behind its output projection, if there is one.
-  struct Part {
-    ValueId z = kNone, raw = kNone;
-    Norm norm;
-  };
-
   [[noreturn]] void refuse(const char* why) const {
     throw bad_input("{}: a {} {}, so parts do not add up to its logits; use ablate or patch", subject_.loaded().file,
                     subject_.loaded().model.class_name(), why);
   }
 
-  [[nodiscard]] ValueId without_casts(ValueId id) const {
-    const Node* node = flow_.producer(id);
-    return node != nullptr && std::holds_alternative<graph::Cast>(node->op) ? without_casts(node->inputs[0]) : id;
+  /// Adds a part whose value at each position `value_at` returns.
+  template <typename ValueAt>
+  void add(std::string part, std::optional<int> layer, std::optional<int> head, ValueAt value_at) {
+    AttributedPart attributed{std::move(part), layer, head, {}};
+    for (std::int64_t t = 0; t < lowered_.length; ++t) attributed.values.push_back(value_at(t));
+    out_.parts.push_back(std::move(attributed));
   }
 
-  void add_part(const AttentionPart& attention) {
-    Part part;
-    part.z = attention.z;
-    part.norm = norm_before(flow_, attention.out, attention.z);
-    part.raw = part.norm.node == nullptr ? attention.out : part.norm.input;
-    parts_.push_back(part);
+  /// Returns the norm behind the output projection of an attention; no node if there is none.
+  [[nodiscard]] Norm norm_behind(const AttentionPart& attention) const {
+    return norm_before(flow_, attention.out, attention.z);
   }
 
   void run_pass() {
@@ -205,12 +174,13 @@ class Attributing {
       for (std::size_t i = 1; i < norm.node->inputs.size(); ++i) ids.push_back(norm.node->inputs[i]);
     };
     add_norm(final_);
-    for (const Part& part : parts_) {
-      ids.push_back(part.z);
-      add_norm(part.norm);
-    }
-    for (const Block* block : blocks_)
+    for (const Block* block : blocks_) {
+      for (const auto& [prefix, attention] : block->attentions()) {
+        ids.push_back(attention->z);
+        add_norm(norm_behind(*attention));
+      }
       if (block->mlp_out != kNone) ids.push_back(block->mlp_out);
+    }
     embedded_ = embedding();
     if (embedded_ != kNone) ids.push_back(embedded_);
     std::ranges::sort(ids);
@@ -220,12 +190,7 @@ class Attributing {
 
   [[nodiscard]] const Tensor& value(ValueId id) const { return values_.at(id); }
   [[nodiscard]] const Tensor* gamma_of(const Norm& norm) const {
-    const auto& op = std::get<graph::LayerNorm>(norm.node->op);
-    return op.scale ? &value(norm.node->inputs[1]) : nullptr;
-  }
-  [[nodiscard]] const Tensor* beta_of(const Norm& norm) const {
-    const auto& op = std::get<graph::LayerNorm>(norm.node->op);
-    return op.center ? &value(norm.node->inputs[op.scale ? 2 : 1]) : nullptr;
+    return norm.op().scale ? &value(norm.node->inputs[1]) : nullptr;
   }
 
   /// Returns `number` of the result at `to` for each unit vector at `from`, and last for 0. Everything between is an
@@ -241,19 +206,12 @@ class Attributing {
     const std::int64_t rows = std::min((count + positions - 1) / positions, most);
     graph::Graph graph = subject_.lower(rows, prompt_).graph;
     graph.outputs.clear();
-    graph = replace(capture(std::move(graph), to, ""), from, "probe/unit");
-    std::vector<Tensor> arrays;
-    {
-      graph::Graph before = graph;
-      before.inputs.pop_back();
-      arrays = subject_.inputs(before, std::vector<Prompt>(static_cast<std::size_t>(rows), prompt_));
-    }
-    const graph::Value& place = graph.value(graph.inputs.back());
-    arrays.emplace_back(place.dtype, place.shape);
+    graph = replace(capture(std::move(graph), to, ""), from);
+    std::vector<Tensor> arrays = subject_.inputs(graph, std::vector<Prompt>(static_cast<std::size_t>(rows), prompt_));
     const auto session = subject_.compile(std::move(graph));
     std::vector<double> out;
     for (std::int64_t first = 0; first < count; first += rows * positions) {
-      const Tensor units(place.dtype, arrays.back().shape());
+      const Tensor units(arrays.back().dtype(), arrays.back().shape());
       const std::int64_t filled = std::min(rows * positions, count - first);
       for (std::int64_t i = 0; i < filled && first + i < width; ++i) units.set(i * width + first + i, 1.0);
       arrays.back() = units;
@@ -272,55 +230,49 @@ class Attributing {
     const ValueId begin = blocks_.front()->resid_pre;
     ValueId summand = kNone;
     while (value != kNone && value != begin) {
-      const auto& readers = flow_.readers(value);
-      if (readers.empty()) return kNone;
-      const Node& node = lowered_.graph.nodes[at(readers.front())];
-      const auto* binary = std::get_if<graph::Binary>(&node.op);
-      const bool adds = binary != nullptr && binary->fn == graph::BinaryFn::add;
-      if (adds && summand == kNone) summand = value;
-      if (!adds && !std::holds_alternative<graph::Cast>(node.op) && summand != kNone) return kNone;
-      value = node.outputs[0];
+      const Node* node = flow_.first_reader(value);
+      if (node == nullptr) return kNone;
+      if (is_addition(*node) && summand == kNone) summand = value;
+      if (!is_addition(*node) && !is_any_of<graph::Cast>(*node) && summand != kNone) return kNone;
+      value = node->outputs[0];
     }
     return summand;
   }
 
-  template <typename Add>
-  void add_embeddings(const std::vector<double>& before, const Scale& scale, Add add) const {
+  void add_embeddings() {
     const Tensor& begin = value(blocks_.front()->resid_pre);
     const Tensor& own = embedded_ == kNone ? begin : value(embedded_);
     const std::int64_t width = begin.shape().back();
-    add("embed", std::nullopt, std::nullopt,
-        [&](std::int64_t t) { return dot(before, own, t * width) * scale.inverse(t); });
+    add("embed", {}, {}, [&](std::int64_t t) { return dot(before_, own, t * width) * scale_->inverse(t); });
     if (embedded_ == kNone) return;
-    add("pos_embed", std::nullopt, std::nullopt, [&](std::int64_t t) {
-      return (dot(before, begin, t * width) - dot(before, own, t * width)) * scale.inverse(t);
+    add("pos_embed", {}, {}, [&](std::int64_t t) {
+      return (dot(before_, begin, t * width) - dot(before_, own, t * width)) * scale_->inverse(t);
     });
   }
 
-  template <typename Add>
-  void add_heads(std::size_t index, const char* kind, int layer, const AttentionPart& attention,
-                 const std::vector<double>& before, const Scale& scale, Add add) const {
-    const Part& part = parts_[index];
+  void add_heads(const Block& block, const std::string& prefix, const AttentionPart& attention) {
+    const Norm norm = norm_behind(attention);
+    const ValueId raw = norm.node == nullptr ? attention.out : norm.input;
     std::optional<Scale> post;
-    std::vector<double> direction = before;
-    if (part.norm.node != nullptr) {
-      post.emplace(part.norm, value(part.norm.input), gamma_of(part.norm));
-      direction = post->before(before);
+    std::vector<double> direction = before_;
+    if (norm.node != nullptr) {
+      post.emplace(norm, value(norm.input), gamma_of(norm));
+      direction = post->before(before_);
     }
-    const auto factor = [&](std::int64_t t) { return scale.inverse(t) * (post ? post->inverse(t) : 1.0); };
-    const std::vector<double> units = responses(part.z, part.raw, [&](const Tensor& raw, std::int64_t row) {
-      return dot(direction, raw, row * std::ssize(direction));
+    const auto factor = [&](std::int64_t t) { return scale_->inverse(t) * (post ? post->inverse(t) : 1.0); };
+    const std::vector<double> units = responses(attention.z, raw, [&](const Tensor& result, std::int64_t row) {
+      return dot(direction, result, row * std::ssize(direction));
     });
     const Tensor& z = value(attention.z);
     const std::int64_t heads = z.shape()[2], size = z.shape()[3];
     for (std::int64_t head = 0; head < heads; ++head)
-      add(fmt::format("{}.{}", kind, layer), layer, static_cast<int>(head), [&](std::int64_t t) {
+      add(fmt::format("{}z.{}", prefix, block.layer), block.layer, static_cast<int>(head), [&](std::int64_t t) {
         double sum = 0;
         for (std::int64_t i = head * size; i < (head + 1) * size; ++i)
           sum += units[static_cast<std::size_t>(i)] * z.at(t * heads * size + i);
         return sum * factor(t);
       });
-    add(fmt::format("{}.{}", std::string(kind) == "z" ? "attn_bias" : "cross.attn_bias", layer), layer, std::nullopt,
+    add(fmt::format("{}attn_bias.{}", prefix, block.layer), block.layer, {},
         [&](std::int64_t t) { return units.back() * factor(t); });
   }
 
@@ -331,8 +283,10 @@ class Attributing {
   std::vector<const Block*> blocks_;
   ValueId stream_ = kNone, uncapped_ = kNone, embedded_ = kNone;
   Norm final_;
-  std::vector<Part> parts_;  // attentions in order
   Values values_;
+  std::optional<Scale> scale_;  // statistics of the final norm
+  std::vector<double> before_;  // the direction of the metric before the final norm
+  Attribution out_;
 };
 
 }  // namespace

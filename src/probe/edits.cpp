@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/plan/passes.h"
 
 namespace attn::probe {
 namespace {
@@ -48,11 +49,19 @@ Graph capture(Graph graph, ValueId value, std::string name) {
   return graph;
 }
 
-Graph replace(Graph graph, ValueId value, std::string input) {
+Graph replace(Graph graph, ValueId value) {
   const graph::Value& old = graph.value(value);
-  const ValueId given = graph::Builder(graph).input(std::move(input), old.dtype, Shape(old.shape));
+  const ValueId given = graph::Builder(graph).input(std::string(kReplacement), old.dtype, Shape(old.shape));
   redirect(graph, 0, value, given);
   return graph;
+}
+
+gradients::Differentiated gradients_of(Graph graph, ValueId scalar, std::span<const ValueId> values) {
+  gradients::Differentiated out = gradients::differentiate(plan::remove_dead(std::move(graph)), scalar, values);
+  out.graph.outputs.clear();
+  for (const ValueId gradient : out.gradients)
+    if (gradient != graph::kNone) out.graph = capture(std::move(out.graph), gradient, "");
+  return out;
 }
 
 Graph scale(Graph graph, ValueId value, double factor) {

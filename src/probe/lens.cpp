@@ -8,30 +8,38 @@
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
 #include "attn/probe/measure.h"
-#include "requirements.h"
 
 namespace attn::probe {
 namespace {
 
 using graph::ValueId;
 
-/// Returns the stream's points in order, the last one at the end. One value may have several names: the end of a block
-/// is the beginning of the next.
+/// Returns the stream's points in order, the last one at the end.
 std::vector<Point> stream_points(const Points& points, bool mid) {
   std::vector<Point> out;
-  const auto add = [&](ValueId value, const char* kind) {
-    const auto found = std::ranges::find_if(points.named, [&](const Point& point) {
-      return point.value == value && point.name.find(kind) != std::string::npos;
-    });
-    if (value != graph::kNone && found != points.named.end()) out.push_back(*found);
-  };
   for (const Block* block : points.last_stack()) {
+    const auto add = [&](ValueId value, const char* kind) {
+      if (value != graph::kNone) out.push_back(points.find(block->name(kind)));
+    };
     if (block->layer == 0) add(block->resid_pre, "resid_pre");
     if (mid) add(block->resid_mid, "resid_mid");
     if (mid) add(block->resid_cross, "resid_cross");
     add(block->resid_post, "resid_post");
   }
   return out;
+}
+
+/// Throws Error (bad_input) unless all points have the shape and dtype of `site`, and so can replace it.
+void require_alike(const Subject& subject, const Lowered& lowered, ValueId site, std::span<const Point> points) {
+  const graph::Value& own = lowered.graph.value(site);
+  for (const Point& point : points) {
+    const graph::Value& other = lowered.graph.value(point.value);
+    if (other.shape == own.shape && other.dtype == own.dtype) continue;
+    throw bad_input(
+        "{}: {} has the shape {} in {}, but the end of the stream has {} in {}, so the model's end cannot read it",
+        subject.loaded().file, point.name, other.shape.str(), name_of(other.dtype), own.shape.str(),
+        name_of(own.dtype));
+  }
 }
 
 /// Keeps the tokens with the largest logits, in order. Few tokens enter.
@@ -68,13 +76,13 @@ LensCell cell_of(std::span<const T> logits, const Softmax& sums, const std::opti
 
 Lens lens(const Subject& subject, const Prompt& prompt, const LensOptions& options) {
   Lowered lowered = subject.lower(1, prompt);
-  require_logits(subject, lowered);
-  if (options.target) require_token(lowered, *options.target);
+  subject.require_logits(lowered);
+  if (options.target) require_token(*options.target, lowered.graph.value(lowered.points.logits).shape.back());
   const std::vector<Point> points = stream_points(lowered.points, options.mid);
-  require_alike(subject, lowered, options.norm ? points.back().value : lowered.points.final_norm, points);
   const ValueId site = options.norm ? points.back().value : lowered.points.final_norm;
   if (site == graph::kNone)
     throw bad_input("{}: the model has no norm before its unembedding to omit", subject.loaded().file);
+  require_alike(subject, lowered, site, points);
   std::vector<ValueId> streams;
   for (const Point& point : points) streams.push_back(point.value);
   const Sweep sweep(subject, std::move(lowered), prompt, {site}, LogitPositions::all_positions, streams);

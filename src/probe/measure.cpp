@@ -5,9 +5,12 @@
 
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
+#include "attn/base/rows.h"
 
 namespace attn::probe {
 namespace {
+
+using graph::ValueId;
 
 template <typename T>
 Softmax sums_of(std::span<const T> logits, std::int64_t position) {
@@ -29,14 +32,46 @@ Softmax sums_of(std::span<const T> logits, std::int64_t position) {
 Softmax softmax(std::span<const float> logits, std::int64_t position) { return sums_of(logits, position); }
 Softmax softmax(std::span<const double> logits, std::int64_t position) { return sums_of(logits, position); }
 
-Id best_token(const Tensor& logits, std::int64_t row) {
-  return with_row(logits, row, [](auto all) { return static_cast<Id>(std::ranges::max_element(all) - all.begin()); });
+void require_token(Id token, std::int64_t count) {
+  if (token < 0 || token >= count) throw bad_usage("token {} is outside the model's logits, 0 to {}", token, count - 1);
+}
+
+Metric metric_or_best(const std::optional<Metric>& metric, const Tensor& logits) {
+  if (!metric) return {best_token(logits), {}};
+  require_token(metric->token, logits.shape().back());
+  if (metric->versus) require_token(*metric->versus, logits.shape().back());
+  return *metric;
+}
+
+Id best_token(const Tensor& logits) {
+  return with_row(logits, logits.size() / logits.shape().back() - 1,
+                  [](auto all) { return static_cast<Id>(std::ranges::max_element(all) - all.begin()); });
 }
 
 double value_of(const Metric& metric, const Tensor& logits) {
   const std::int64_t width = logits.shape().back(), first = logits.size() - width;
   const double value = logits.at(first + metric.token);
   return metric.versus ? value - logits.at(first + *metric.versus) : value;
+}
+
+ValueId append_metric(graph::Graph& graph, ValueId logits, const Metric& metric) {
+  graph::Builder builder(graph);
+  const Shape shape = builder.shape(logits);
+  const auto sum_of = [&](Id token) {
+    graph::Slice slice;
+    slice.ranges.emplace_back();
+    if (shape.rank() == 3) slice.ranges.push_back({shape[1] - 1, shape[1], 1});
+    slice.ranges.push_back({token, token + 1, 1});
+    graph::Reduce sum{graph::ReduceFn::sum, {}, false};
+    for (int axis = 0; axis < shape.rank(); ++axis) sum.axes.push_back(axis);
+    ValueId one = builder.apply(slice, {logits});
+    if (builder.dtype(one) != DType::float64) one = builder.cast(one, DType::float32);
+    return builder.apply(sum, {one});
+  };
+  ValueId out = sum_of(metric.token);
+  if (metric.versus) out = builder.binary(graph::BinaryFn::subtract, out, sum_of(*metric.versus));
+  graph.outputs = {{"metric", out}};
+  return out;
 }
 
 Distribution::Distribution(const Tensor& logits, std::int64_t row, DType dtype) : p_(dtype, {logits.shape().back()}) {
@@ -53,12 +88,13 @@ Distribution::Distribution(const Tensor& logits, std::int64_t row, DType dtype) 
   });
 }
 
-Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject)
+Measure::Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject,
+                 const Lowered& lowered)
     : prompt_(prompt),
       metric_(metric),
       threads_(subject.execution().threads),
       has_loss_(subject.predicts_next() && logits.shape()[0] > 1 &&
-                logits.shape().back() >= subject.vocabulary().value_or(0)) {
+                logits.shape().back() >= lowered.vocabulary.value_or(0)) {
   for (std::int64_t row = 0; row < logits.shape()[0]; ++row) before_.emplace_back(logits, row, DType::float64);
 }
 

@@ -1,19 +1,13 @@
 #include "attn/probe/patch.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <set>
 
 #include "attn/base/error.h"
-#include "attn/gradients/gradients.h"
 #include "attn/open/session.h"
-#include "attn/plan/passes.h"
 #include "attn/probe/edits.h"
-#include "metric_graph.h"
-#include "requirements.h"
 
 namespace attn::probe {
 namespace {
@@ -23,7 +17,6 @@ using graph::ValueId;
 /// A point that is patched, and its division into places.
 struct Site {
   Point point;
-  int layer = 0;
   Places places = Places::by_position;
   /// For the probabilities of attention, the values that they weight, and the head outputs that result.
   ValueId values = graph::kNone, z = graph::kNone;
@@ -36,38 +29,25 @@ struct Site {
   [[nodiscard]] ValueId edited() const { return z == graph::kNone ? point.value : z; }
 };
 
-int layer_of(const std::string& point) {
-  const std::size_t dot = point.rfind('.');
-  int layer = 0;  // also of a point without a layer: "encoder.embed"
-  if (dot != std::string::npos) std::from_chars(point.data() + dot + 1, point.data() + point.size(), layer);
-  return layer;
-}
-
-/// Returns the kind of a point without stack and layer: "z" for "decoder.z.0".
-std::string kind_of(const std::string& point) {
-  const std::string name = point.substr(0, point.rfind('.'));
-  return name.substr(name.rfind('.') + 1);
-}
-
 std::vector<Site> sites_of(const Lowered& lowered, const PatchOptions& options) {
   std::vector<Site> out;
   for (Point& point : lowered.points.select(options.points)) {
     Site site;
     const Shape& shape = lowered.graph.value(point.value).shape;
-    site.layer = layer_of(point.name);
-    const std::string kind = kind_of(point.name);
-    if (kind == "pattern") {
-      for (const Block& block : lowered.points.blocks)
-        for (const AttentionPart* part : {&block.self, block.cross ? &*block.cross : &block.self})
-          if (part->pattern == point.value) {
-            site.values = part->values;
-            site.z = part->z;
-          }
+    bool is_z = false;
+    for (const Block& block : lowered.points.blocks)
+      for (const auto& [prefix, part] : block.attentions()) {
+        is_z |= part->z == point.value;
+        if (part->pattern != point.value) continue;
+        site.values = part->values;
+        site.z = part->z;
+      }
+    if (site.z != graph::kNone) {
       site.places = Places::by_head;
       site.heads = shape[1];
       site.positions = shape[2];
     } else if (shape.rank() == 4) {
-      site.places = kind == "z" ? options.heads : Places::by_head;
+      site.places = is_z ? options.heads : Places::by_head;
       site.heads = shape[2];
       site.positions = shape[1];
     } else if (shape.rank() == 3) {
@@ -85,7 +65,7 @@ std::vector<Site> sites_of(const Lowered& lowered, const PatchOptions& options) 
 PatchedPlace place_of(const Site& site, std::int64_t index) {
   PatchedPlace out;
   out.point = site.point.name;
-  out.layer = site.layer;
+  out.layer = site.point.layer.value_or(0);
   if (site.places == Places::by_position) out.position = index;
   if (site.places == Places::by_head) out.head = index;
   if (site.places == Places::by_head_and_position) {
@@ -134,7 +114,7 @@ void require_same_lengths(const Prompt& clean, const Prompt& corrupt) {
 /// Returns the clean run's best token against the token whose logit the corrupted run raises most.
 Metric usual_metric(const Tensor& clean, const Tensor& corrupt) {
   const std::int64_t width = clean.shape().back(), last = clean.size() - width;
-  Metric out{best_token(clean, clean.size() / width - 1), 0};
+  Metric out{best_token(clean), 0};
   double most = -INFINITY;
   for (std::int64_t i = 0; i < width; ++i) {
     const double raised = corrupt.at(last + i) - clean.at(last + i);
@@ -149,59 +129,55 @@ Metric usual_metric(const Tensor& clean, const Tensor& corrupt) {
 class Patching {
  public:
   Patching(const Subject& subject, const Prompt& clean, const Prompt& corrupt, const PatchOptions& options)
-      : subject_(subject), corrupt_(corrupt) {
-    Lowered lowered = subject.lower(1, corrupt);
-    require_logits(subject, lowered);
-    if (options.estimates) require_gradients(subject, lowered);
-    sites_ = sites_of(lowered, options);
-    std::set<ValueId> values = {lowered.points.logits};
-    std::vector<ValueId> edited;
+      : subject_(subject), corrupt_(corrupt), lowered_(subject.lower(1, corrupt)) {
+    subject.require_logits(lowered_);
+    if (options.estimates) subject.require_gradients(lowered_);
+    sites_ = sites_of(lowered_, options);
+    std::set<ValueId> values = {lowered_.points.logits};
     for (const Site& site : sites_) {
-      values.insert(site.point.value);
-      values.insert(site.edited());
+      values.insert({site.point.value, site.edited()});
       if (site.values != graph::kNone) values.insert(site.values);
-      edited.push_back(site.edited());
+      edited_.push_back(site.edited());
     }
     const std::vector<ValueId> all(values.begin(), values.end());
-    of_clean_ = subject.run(lowered, clean, all);
-    of_corrupt_ = subject.run(lowered, corrupt, all);
-    const Tensor &clean_logits = logits_of(of_clean_, lowered), &corrupt_logits = logits_of(of_corrupt_, lowered);
-    out_.metric = options.metric ? *options.metric : usual_metric(clean_logits, corrupt_logits);
-    require_tokens(lowered, out_.metric);
+    of_clean_ = subject.run(lowered_, clean, all);
+    of_corrupt_ = subject.run(lowered_, corrupt, all);
+    const Tensor& clean_logits = of_clean_.at(lowered_.points.logits);
+    const Tensor& corrupt_logits = of_corrupt_.at(lowered_.points.logits);
+    out_.metric =
+        metric_or_best(options.metric ? *options.metric : usual_metric(clean_logits, corrupt_logits), clean_logits);
     out_.clean = value_of(out_.metric, clean_logits);
     out_.corrupt = value_of(out_.metric, corrupt_logits);
-    lowered_ = lowered;
     for (std::size_t i = 0; i < sites_.size(); ++i)
       for (std::int64_t index = 0; index < sites_[i].count(); ++index) {
         out_.places.push_back(place_of(sites_[i], index));
         site_of_.push_back(i);
       }
-    edited_ = std::move(edited);
   }
 
   void estimate() {
     graph::Graph graph = lowered_.graph;
     const ValueId metric = append_metric(graph, lowered_.points.logits, out_.metric);
-    graph = plan::remove_dead(std::move(graph));
-    std::vector<ValueId> wanted(edited_.begin(), edited_.end());
-    gradients::Differentiated backward = gradients::differentiate(std::move(graph), metric, wanted);
-    graph = std::move(backward.graph);
-    graph.outputs.clear();
-    std::map<std::size_t, std::size_t> output_of;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (backward.gradients[i] == graph::kNone) continue;
-      output_of[i] = graph.outputs.size();
-      graph = capture(std::move(graph), backward.gradients[i], "");
-    }
-    const std::vector<Tensor> arrays = subject_.inputs(graph, {&corrupt_, 1});
-    const auto session = subject_.compile(std::move(graph));
+    gradients::Differentiated backward = gradients_of(std::move(graph), metric, edited_);
+    const std::vector<Tensor> arrays = subject_.inputs(backward.graph, {&corrupt_, 1});
+    const auto session = subject_.compile(std::move(backward.graph));
     open::run_session(*session, arrays, subject_.listener());
-    const std::vector<NamedTensor> gradients = session->outputs();
-    for (std::size_t i = 0; i < out_.places.size(); ++i) {
-      const auto found = output_of.find(site_of_[i]);
-      out_.places[i].estimate = found == output_of.end()
-                                    ? 0.0
-                                    : estimated(sites_[site_of_[i]], out_.places[i], gradients[found->second].tensor);
+    const std::vector<NamedTensor> results = session->outputs();
+    std::size_t output = 0;
+    for (std::size_t i = 0; i < sites_.size(); ++i) {
+      const bool has_gradient = backward.gradients[i] != graph::kNone;
+      const Tensor source = replacement(sites_[i]), &own = of_corrupt_.at(edited_[i]);
+      for (std::size_t place = 0; place < out_.places.size(); ++place) {
+        if (site_of_[place] != i) continue;
+        double sum = 0;
+        const auto add = [&](std::int64_t first, std::int64_t count) {
+          const Tensor& gradient = results[output].tensor;
+          for (std::int64_t at = first; at < first + count; ++at) sum += (source.at(at) - own.at(at)) * gradient.at(at);
+        };
+        if (has_gradient) for_each_run(own.shape(), out_.places[place], add);
+        out_.places[place].estimate = sum;
+      }
+      if (has_gradient) ++output;
     }
   }
 
@@ -236,24 +212,10 @@ class Patching {
   [[nodiscard]] Patched& result() { return out_; }
 
  private:
-  static const Tensor& logits_of(const Values& values, const Lowered& lowered) {
-    return values.at(lowered.points.logits);
-  }
-
   /// Returns the whole value that patches take their elements of.
   [[nodiscard]] Tensor replacement(const Site& site) const {
     if (site.z == graph::kNone) return of_clean_.at(site.point.value);
     return weighted(of_clean_.at(site.point.value), of_corrupt_.at(site.values), of_corrupt_.at(site.z).shape());
-  }
-
-  [[nodiscard]] double estimated(const Site& site, const PatchedPlace& place, const Tensor& gradient) const {
-    const Tensor source = replacement(site);
-    const Tensor& own = of_corrupt_.at(site.edited());
-    double sum = 0;
-    for_each_run(own.shape(), place, [&](std::int64_t first, std::int64_t count) {
-      for (std::int64_t i = first; i < first + count; ++i) sum += (source.at(i) - own.at(i)) * gradient.at(i);
-    });
-    return sum;
   }
 
   const Subject& subject_;

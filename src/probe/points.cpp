@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <set>
+#include <iterator>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "data_flow.h"
 
@@ -39,17 +38,14 @@ class Blocks {
  private:
   [[nodiscard]] const Shape& shape(ValueId value) const { return graph_.value(value).shape; }
   /// Returns whether the node is attention; in a decode step it reads a KV cache.
-  static bool is_attention(const Node& node) {
-    return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::CachedAttention>(node.op);
-  }
+  static bool is_attention(const Node& node) { return is_any_of<graph::Attention, graph::CachedAttention>(node); }
   [[nodiscard]] bool is_computed(ValueId value) const {
     return graph_.value(value).kind == graph::ValueKind::computed && !flow_.is_fixed(value);
   }
 
   /// Returns whether the node is an addition of two computed values of its result's shape.
   [[nodiscard]] bool is_sum(const Node& node) const {
-    const auto* binary = std::get_if<graph::Binary>(&node.op);
-    return binary != nullptr && binary->fn == graph::BinaryFn::add && std::ranges::all_of(node.inputs, [&](ValueId id) {
+    return is_addition(node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
              return is_computed(id) && shape(id) == shape(node.outputs[0]);
            });
   }
@@ -59,7 +55,7 @@ class Blocks {
     std::vector<const Node*> out;
     for (const graph::NodeId id : flow_.readers(value)) {
       const Node& node = graph_.nodes[at(id)];
-      if (std::holds_alternative<graph::Cast>(node.op)) {
+      if (is_any_of<graph::Cast>(node)) {
         const std::vector<const Node*> behind = readers(node.outputs[0]);
         out.insert(out.end(), behind.begin(), behind.end());
       } else {
@@ -71,14 +67,10 @@ class Blocks {
 
   /// Follows a part through the first reader of each value until it is added to something; nothing if it is not.
   [[nodiscard]] std::optional<Addition> addition_of(ValueId part) const {
-    while (!flow_.readers(part).empty()) {
-      const Node& node = graph_.nodes[at(flow_.readers(part).front())];
-      if (is_attention(node)) return std::nullopt;
-      if (is_sum(node)) {
-        const ValueId other = node.inputs[node.inputs[0] == part ? 1 : 0];
-        return Addition{node.outputs[0], other, part};
-      }
-      part = node.outputs[0];
+    while (const Node* node = flow_.first_reader(part)) {
+      if (is_attention(*node)) return std::nullopt;
+      if (is_sum(*node)) return Addition{node->outputs[0], node->inputs[node->inputs[0] == part ? 1 : 0], part};
+      part = node->outputs[0];
     }
     return std::nullopt;
   }
@@ -87,25 +79,25 @@ class Blocks {
   [[nodiscard]] std::optional<Addition> addition_to(ValueId stream) const {
     for (const Node* node : readers(stream))
       if (is_sum(*node)) {
-        const bool first = without_casts(node->inputs[0]) == without_casts(stream);
+        const bool first = flow_.without_casts(node->inputs[0]) == flow_.without_casts(stream);
         return Addition{node->outputs[0], stream, node->inputs[first ? 1 : 0]};
       }
     return std::nullopt;
   }
 
-  [[nodiscard]] ValueId without_casts(ValueId value) const {
-    const Node* node = flow_.producer(value);
-    return node != nullptr && std::holds_alternative<graph::Cast>(node->op) ? without_casts(node->inputs[0]) : value;
-  }
-
   /// Returns the norm that is the only reader of a sum, as in post-norm blocks; kNone otherwise.
   [[nodiscard]] ValueId only_norm(ValueId sum) const {
     const std::vector<const Node*> all = readers(sum);
-    if (all.size() != 1 || !std::holds_alternative<graph::LayerNorm>(all[0]->op)) return kNone;
+    if (all.size() != 1 || !is_any_of<graph::LayerNorm>(*all[0])) return kNone;
     const ValueId norm = all[0]->outputs[0];
-    const auto& behind = flow_.readers(norm);
-    const bool is_cast = behind.size() == 1 && std::holds_alternative<graph::Cast>(graph_.nodes[at(behind[0])].op);
-    return is_cast ? graph_.nodes[at(behind[0])].outputs[0] : norm;
+    const bool is_cast = flow_.readers(norm).size() == 1 && is_any_of<graph::Cast>(*flow_.first_reader(norm));
+    return is_cast ? flow_.first_reader(norm)->outputs[0] : norm;
+  }
+
+  [[nodiscard]] std::vector<ValueId> computed_inputs(const Node& node) const {
+    std::vector<ValueId> out;
+    std::ranges::copy_if(node.inputs, std::back_inserter(out), [&](ValueId id) { return is_computed(id); });
+    return out;
   }
 
   /// Returns the projection that an operand of attention is made from. It has the operand's shape, and only slices and
@@ -116,18 +108,15 @@ class Blocks {
       const Node* node = flow_.producer(path.back());
       if (node == nullptr) return kNone;
       if (is_product(*node)) break;
-      const auto computed = std::ranges::find_if(node->inputs, [&](ValueId id) { return is_computed(id); });
-      if (computed == node->inputs.end() || is_attention(*node)) return kNone;
-      path.push_back(*computed);
+      const std::vector<ValueId> computed = computed_inputs(*node);
+      if (computed.empty() || is_attention(*node)) return kNone;
+      path.push_back(computed.front());
     }
     ValueId out = kNone;
     for (auto value = path.rbegin(); value != path.rend(); ++value) {
       const Node* node = flow_.producer(*value);
-      const bool layout = std::holds_alternative<graph::Slice>(node->op) ||
-                          std::holds_alternative<graph::Reshape>(node->op) ||
-                          std::holds_alternative<graph::Transpose>(node->op) ||
-                          std::holds_alternative<graph::Cast>(node->op) || is_bias(*node);
-      if (!is_product(*node) && !layout) break;
+      const bool layout = is_any_of<graph::Slice, graph::Reshape, graph::Transpose, graph::Cast>(*node);
+      if (!layout && !is_product(*node) && !is_bias(*node)) break;
       if (shape(*value) == shape(operand)) out = *value;
       if (out != kNone && !leads_to_bias(*value)) break;
     }
@@ -135,21 +124,15 @@ class Blocks {
   }
 
   [[nodiscard]] bool is_bias(const Node& node) const {
-    const auto* binary = std::get_if<graph::Binary>(&node.op);
-    return binary != nullptr && binary->fn == graph::BinaryFn::add &&
-           (flow_.is_fixed(node.inputs[0]) || flow_.is_fixed(node.inputs[1]));
+    return is_addition(node) && (flow_.is_fixed(node.inputs[0]) || flow_.is_fixed(node.inputs[1]));
   }
   [[nodiscard]] bool leads_to_bias(ValueId value) const {
-    const auto& behind = flow_.readers(value);
-    return behind.size() == 1 && is_bias(graph_.nodes[at(behind[0])]);
+    return flow_.readers(value).size() == 1 && is_bias(*flow_.first_reader(value));
   }
 
   /// Returns whether the node multiplies a computed value by weights.
   [[nodiscard]] bool is_product(const Node& node) const {
-    const bool product =
-        std::holds_alternative<graph::Linear>(node.op) || std::holds_alternative<graph::QuantizedLinear>(node.op) ||
-        std::holds_alternative<graph::MatMul>(node.op) || std::holds_alternative<graph::Einsum>(node.op);
-    return product && std::ranges::count_if(node.inputs, [&](ValueId id) { return is_computed(id); }) == 1;
+    return is_contraction(node) && computed_inputs(node).size() == 1;
   }
 
   [[nodiscard]] AttentionPart part_of(const Node& node) const {
@@ -167,11 +150,10 @@ class Blocks {
   /// Returns the input of the last product before a value, which only norms, casts, reshapes and scales follow.
   [[nodiscard]] ValueId last_product_input(ValueId value) const {
     while (const Node* node = flow_.producer(value)) {
-      const auto computed = std::ranges::find_if(node->inputs, [&](ValueId id) { return is_computed(id); });
-      if (computed == node->inputs.end()) return kNone;
-      if (is_product(*node)) return *computed;
-      if (std::ranges::count_if(node->inputs, [&](ValueId id) { return is_computed(id); }) != 1) return kNone;
-      value = *computed;
+      const std::vector<ValueId> computed = computed_inputs(*node);
+      if (computed.size() != 1) return kNone;
+      if (is_contraction(*node)) return computed.front();
+      value = computed.front();
     }
     return kNone;
   }
@@ -210,29 +192,19 @@ class Blocks {
       block.resid_post = stream;
       return;
     }
-    const std::vector<bool> behind = flow_.descendants(stream);
-    const std::vector<bool> needed = flow_.ancestors(sum->part);
-    const bool attends = std::ranges::any_of(graph_.nodes, [&](const Node& node) {
-      return is_attention(node) && needed[at(node.outputs[0])] && behind[at(node.inputs[0])];
-    });
+    const std::vector<bool> behind = flow_.descendants(stream), needed = flow_.ancestors(sum->part);
+    bool attends = false, crosses = false;
+    for (const Node& node : graph_.nodes) {
+      if (!is_attention(node) || !needed[at(node.outputs[0])] || !behind[at(node.inputs[0])]) continue;
+      attends = true;
+      crosses |= !behind[at(node.inputs[1])];
+    }
     if (attends) {  // the next part is another attention, of this block if it reads another stack
-      if (is_cross(sum->part, stream))
-        expects_cross_ = sum->sum;
-      else
-        block.resid_post = stream;
+      (crosses ? expects_cross_ : block.resid_post) = crosses ? sum->sum : stream;
       return;
     }
     if (!behind[at(sum->part)]) block.resid_mid = kNone;  // attention and MLP read the same stream
     finish(block, *sum);
-  }
-
-  /// Returns whether a part contains an attention whose keys do not come from the stream.
-  [[nodiscard]] bool is_cross(ValueId part, ValueId stream) const {
-    const std::vector<bool> behind = flow_.descendants(stream), needed = flow_.ancestors(part);
-    return std::ranges::any_of(graph_.nodes, [&](const Node& node) {
-      return is_attention(node) && needed[at(node.outputs[0])] && behind[at(node.inputs[0])] &&
-             !behind[at(node.inputs[1])];
-    });
   }
 
   void add_parallel(const AttentionPart& part, const Addition& joined, const std::vector<bool>& before) {
@@ -283,19 +255,11 @@ class Blocks {
 /// Returns the input of the product at the end of a graph, behind which there are only elementwise operations.
 ValueId unembedding_input(const graph::Graph& graph, const DataFlow& flow, ValueId logits) {
   for (ValueId value = logits; const Node* node = flow.producer(value);) {
-    std::vector<ValueId> computed;
-    for (const ValueId id : node->inputs)
-      if (!flow.is_fixed(id)) computed.push_back(id);
-    if (computed.size() != 1) return kNone;
-    const bool product =
-        std::holds_alternative<graph::Linear>(node->op) || std::holds_alternative<graph::QuantizedLinear>(node->op) ||
-        std::holds_alternative<graph::MatMul>(node->op) || std::holds_alternative<graph::Einsum>(node->op);
-    if (product) return graph.value(computed[0]).kind == graph::ValueKind::computed ? computed[0] : kNone;
-    const bool elementwise =
-        std::holds_alternative<graph::Unary>(node->op) || std::holds_alternative<graph::Binary>(node->op) ||
-        std::holds_alternative<graph::Cast>(node->op) || std::holds_alternative<graph::Reshape>(node->op);
-    if (!elementwise) return kNone;
-    value = computed[0];
+    const ValueId varying = flow.only_varying_input(*node);
+    if (varying == kNone) return kNone;
+    if (is_contraction(*node)) return graph.value(varying).kind == graph::ValueKind::computed ? varying : kNone;
+    if (!is_any_of<graph::Unary, graph::Binary, graph::Cast, graph::Reshape>(*node)) return kNone;
+    value = varying;
   }
   return kNone;
 }
@@ -305,7 +269,7 @@ ValueId logits_of(const graph::Graph& graph, const DataFlow& flow) {
   if (graph.outputs.empty()) return kNone;
   ValueId value = graph.outputs.front().value;
   while (const Node* node = flow.producer(value)) {
-    if (!std::holds_alternative<graph::Softmax>(node->op)) break;
+    if (!is_any_of<graph::Softmax>(*node)) break;
     value = node->inputs[0];
   }
   return is_floating(graph.value(value).dtype) ? value : kNone;
@@ -316,32 +280,40 @@ ValueId embed_of(const graph::Graph& graph, const DataFlow& flow, ValueId tokens
   if (tokens == kNone) return kNone;
   const std::vector<bool> needed = flow.ancestors(stream), from_tokens = flow.descendants(tokens);
   for (const Node& node : graph.nodes) {
-    if (!std::holds_alternative<graph::Gather>(node.op) || !needed[at(node.outputs[0])]) continue;
+    if (!is_any_of<graph::Gather>(node) || !needed[at(node.outputs[0])]) continue;
     const bool table = flow.is_fixed(node.inputs[0]) && graph.value(node.inputs[0]).shape.rank() == 2;
     const graph::Value& indices = graph.value(node.inputs[1]);
     if (table && from_tokens[at(node.inputs[1])] && indices.shape.rank() == 2) {
       // A quantized table is scaled behind the gather; the row is then the product.
       ValueId value = node.outputs[0];
-      while (!is_floating(graph.value(value).dtype) && !flow.readers(value).empty())
-        value = graph.nodes[at(flow.readers(value).front())].outputs[0];
+      while (!is_floating(graph.value(value).dtype) && flow.first_reader(value) != nullptr)
+        value = flow.first_reader(value)->outputs[0];
       return value;
     }
   }
   return kNone;
 }
 
-/// Splits "z.-1" into "z." and -1.
-std::optional<std::pair<std::string, int>> name_and_layer(const std::string& name) {
+/// Returns a point of a name, split into series and layer: "z.-1" into "z" and -1.
+Point point_named(const std::string& name, ValueId value = kNone) {
+  Point out{name, value, name, {}};
   const std::size_t dot = name.rfind('.');
-  if (dot == std::string::npos) return std::nullopt;
-  int layer = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + dot + 1, end, layer);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return std::pair(name.substr(0, dot + 1), layer);
+  if (dot != std::string::npos) out.layer = parse_number<int>(name.substr(dot + 1));
+  if (out.layer) out.series = name.substr(0, dot);
+  return out;
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, const AttentionPart*>> Block::attentions() const {
+  std::vector<std::pair<std::string, const AttentionPart*>> out = {{"", &self}};
+  if (cross) out.emplace_back("cross.", &*cross);
+  return out;
+}
+
+std::string Block::name(const std::string& kind) const {
+  return fmt::format("{}{}.{}", stack.empty() ? "" : stack + ".", kind, layer);
+}
 
 void Points::rename(ValueId from, ValueId to) {
   const auto change = [&](ValueId& value) { value = value == from ? to : value; };
@@ -368,12 +340,9 @@ const Point& Points::find(const std::string& name) const {
   // A name without a stack means the decoder's, and a step of a decoder that reads no encoder has one stack.
   const std::string stack = "decoder.";
   for (std::string each : {name, stack + name, name.starts_with(stack) ? name.substr(stack.size()) : name}) {
-    if (const auto split = name_and_layer(each); split && split->second < 0) {
-      const auto layers = std::ranges::count_if(named, [&](const Point& point) {
-        const auto other = name_and_layer(point.name);
-        return other && other->first == split->first;
-      });
-      each = split->first + std::to_string(layers + split->second);
+    if (const Point wanted = point_named(each); wanted.layer.value_or(0) < 0) {
+      const auto layers = std::ranges::count(named, wanted.series, &Point::series);
+      each = fmt::format("{}.{}", wanted.series, layers + *wanted.layer);
     }
     if (const auto found = std::ranges::find(named, each, &Point::name); found != named.end()) return *found;
   }
@@ -392,13 +361,13 @@ std::vector<Point> Points::select(const std::string& list) const {
     bool found = false;
     const auto add_layers = [&](const auto& is_wanted) {
       for (const Point& point : named)
-        if (const auto parts = name_and_layer(point.name); parts && is_wanted(parts->first)) {
+        if (point.layer && is_wanted(point.series)) {
           add(point);
           found = true;
         }
     };
-    add_layers([&](const std::string& kind) { return kind == name + "."; });
-    if (!found) add_layers([&](const std::string& kind) { return kind.ends_with("." + name + "."); });
+    add_layers([&](const std::string& series) { return series == name; });
+    if (!found) add_layers([&](const std::string& series) { return series.ends_with("." + name); });
     if (!found) add(find(name));
   }
   return out;
@@ -417,7 +386,15 @@ Points find_points(const graph::Graph& graph, ValueId tokens, ValueId encoder_to
       out.final_norm = input;
   }
   const auto add = [&](const std::string& name, ValueId value) {
-    if (value != kNone) out.named.push_back({name, value});
+    if (value != kNone) out.named.push_back(point_named(name, value));
+  };
+  const auto add_attention = [&](const AttentionPart& part, const auto& name) {
+    add(name("q"), part.q);
+    add(name("k"), part.k);
+    add(name("v"), part.v);
+    add(name("pattern"), part.pattern);
+    add(name("z"), part.z);
+    add(name("attn_out"), part.out);
   };
   if (!out.blocks.empty()) {
     out.embed = embed_of(graph, flow, tokens, out.last_stack().front()->resid_pre);
@@ -427,30 +404,15 @@ Points find_points(const graph::Graph& graph, ValueId tokens, ValueId encoder_to
   for (const Block& block : out.blocks) {
     if (out.encoder_embed != kNone && block.layer == 0)
       add(block.stack + ".embed", block.stack == out.blocks.back().stack ? out.embed : out.encoder_embed);
-    const auto name = [&](const char* kind) {
-      return fmt::format("{}{}.{}", block.stack.empty() ? "" : block.stack + ".", kind, block.layer);
-    };
-    add(name("resid_pre"), block.resid_pre);
-    add(name("q"), block.self.q);
-    add(name("k"), block.self.k);
-    add(name("v"), block.self.v);
-    add(name("pattern"), block.self.pattern);
-    add(name("z"), block.self.z);
-    add(name("attn_out"), block.self.out);
-    add(name("resid_mid"), block.resid_mid);
-    if (block.cross) {
-      const auto cross = [&](const char* kind) { return fmt::format("cross.{}.{}", kind, block.layer); };
-      add(cross("q"), block.cross->q);
-      add(cross("k"), block.cross->k);
-      add(cross("v"), block.cross->v);
-      add(cross("pattern"), block.cross->pattern);
-      add(cross("z"), block.cross->z);
-      add(cross("attn_out"), block.cross->out);
-      add(name("resid_cross"), block.resid_cross);
-    }
-    add(name("mlp_post"), block.mlp_post);
-    add(name("mlp_out"), block.mlp_out);
-    add(name("resid_post"), block.resid_post);
+    add(block.name("resid_pre"), block.resid_pre);
+    add_attention(block.self, [&](const char* kind) { return block.name(kind); });
+    add(block.name("resid_mid"), block.resid_mid);
+    if (block.cross)
+      add_attention(*block.cross, [&](const char* kind) { return fmt::format("cross.{}.{}", kind, block.layer); });
+    add(block.name("resid_cross"), block.resid_cross);
+    add(block.name("mlp_post"), block.mlp_post);
+    add(block.name("mlp_out"), block.mlp_out);
+    add(block.name("resid_post"), block.resid_post);
   }
   add("final_norm", out.final_norm);
   add("logits", out.logits);

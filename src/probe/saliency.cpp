@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "attn/base/error.h"
-#include "attn/gradients/gradients.h"
-#include "attn/open/session.h"
-#include "attn/plan/passes.h"
+#include "attn/base/rows.h"
 #include "attn/probe/edits.h"
-#include "metric_graph.h"
-#include "requirements.h"
 
 namespace attn::probe {
 namespace {
@@ -62,44 +59,67 @@ std::vector<Step> steps_of(const SaliencyOptions& options) {
   return out;
 }
 
-/// The gradients of a batch of embeddings.
-class EmbeddingGradients {
+/// The embeddings of a stack's tokens, those of the baseline, and the gradients with respect to them: (1,T,D).
+struct Side {
+  ValueId value = graph::kNone;
+  Tensor own, baseline;
+  std::vector<double> gradients;  ///< weighted sum over the steps
+};
+
+/// Returns the sides, that of the decoder or only stack at the end.
+std::vector<Side> sides_of(const Subject& subject, const Lowered& lowered, const Prompt& prompt) {
+  if (lowered.points.embed == graph::kNone)
+    throw bad_input("{}: the rows of the token table were not found, so their gradients are unknown",
+                    subject.loaded().file);
+  std::vector<Side> out;
+  for (const auto& [embed, ids] :
+       {std::pair(lowered.points.encoder_embed, &prompt.encoder), {lowered.points.embed, &prompt.ids}}) {
+    if (embed == graph::kNone) continue;
+    const Shape& shape = lowered.graph.value(embed).shape;
+    if (shape.rank() != 3 || shape[1] != std::ssize(*ids))
+      throw bad_input("{}: the rows of the token table have the shape {}, not one for each of {} tokens",
+                      subject.loaded().file, shape.str(), ids->size());
+    out.push_back({embed, {}, {}, std::vector<double>(static_cast<std::size_t>(shape.size()))});
+  }
+  return out;
+}
+
+/// A pass over rows of embeddings between the baseline and the input.
+class EmbeddedPass {
  public:
-  /// Each row of a batch reads its own embeddings, given as inputs for `embeds`.
-  EmbeddingGradients(const Subject& subject, const Prompt& prompt, const std::vector<ValueId>& embeds,
-                     const Metric& metric, std::int64_t rows, bool gradients)
-      : rows_(rows) {
+  /// The pass has the gradients of the metric as results, or the metric.
+  EmbeddedPass(const Subject& subject, const Prompt& prompt, const std::vector<Side>& sides, const Metric& metric,
+               std::int64_t rows, bool gradients)
+      : sides_(sides) {
     Lowered lowered = subject.lower(rows, prompt);
     // The inputs are recognized by the tables that they index, which an embedding given as an input leaves out.
     arrays_ = subject.inputs(lowered.graph, std::vector<Prompt>(static_cast<std::size_t>(rows), prompt));
+    embeds_ = arrays_.size();
     graph::Graph graph = std::move(lowered.graph);
-    const std::size_t own = graph.inputs.size();
     std::vector<ValueId> inputs;
-    for (const ValueId embed : embeds) {
-      graph = replace(std::move(graph), embed, "probe/embed");
+    for (const Side& side : sides) {
+      graph = replace(std::move(graph), side.value);
       inputs.push_back(graph.inputs.back());
+      arrays_.emplace_back(graph.value(inputs.back()).dtype, graph.value(inputs.back()).shape);
     }
     const ValueId sum = append_metric(graph, lowered.points.logits, metric);
     if (gradients) {
-      gradients::Differentiated backward = gradients::differentiate(plan::remove_dead(std::move(graph)), sum, inputs);
+      gradients::Differentiated backward = gradients_of(std::move(graph), sum, inputs);
+      if (std::ranges::find(backward.gradients, graph::kNone) != backward.gradients.end())
+        throw bad_input("the score does not depend on the embeddings");
       graph = std::move(backward.graph);
-      graph.outputs.clear();
-      for (const ValueId gradient : backward.gradients) {
-        if (gradient == graph::kNone) throw bad_input("the score does not depend on the embeddings");
-        graph = capture(std::move(graph), gradient, "");
-      }
     }
-    for (const ValueId input : inputs) arrays_.emplace_back(graph.value(input).dtype, graph.value(input).shape);
-    own_ = own;
     session_ = subject.compile(std::move(graph));
   }
 
-  /// Returns the place of the embeddings `which` of a row.
-  void set(std::size_t which, std::int64_t row, const Tensor& embed, const Tensor& baseline, double alpha) {
-    const Tensor& all = arrays_[own_ + which];
-    const std::int64_t size = all.size() / rows_;
-    for (std::int64_t i = 0; i < size; ++i)
-      all.set(row * size + i, baseline.at(i) + alpha * (embed.at(i) - baseline.at(i)));
+  /// Sets the embeddings of a row: the baseline for an `alpha` of 0, the input for 1.
+  void set(std::int64_t row, double alpha) {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      const Side& side = sides_[i];
+      for (std::int64_t j = 0; j < side.own.size(); ++j)
+        arrays_[embeds_ + i].set(row * side.own.size() + j,
+                                 side.baseline.at(j) + alpha * (side.own.at(j) - side.baseline.at(j)));
+    }
   }
   [[nodiscard]] std::vector<NamedTensor> run() {
     session_->run(arrays_);
@@ -107,102 +127,85 @@ class EmbeddingGradients {
   }
 
  private:
-  std::int64_t rows_;
-  std::size_t own_ = 0;
+  const std::vector<Side>& sides_;
+  std::size_t embeds_ = 0;  // the index of the first array of embeddings
   std::vector<Tensor> arrays_;
   std::unique_ptr<run::Session> session_;
 };
+
+/// Adds the gradients at all steps to the sides.
+void add_gradients(const Subject& subject, const Prompt& prompt, const Metric& metric, const std::vector<Step>& steps,
+                   std::vector<Side>& sides) {
+  const auto count = static_cast<std::int64_t>(steps.size());
+  const std::int64_t rows = std::min<std::int64_t>(count, 8);
+  EmbeddedPass pass(subject, prompt, sides, metric, rows, true);
+  const auto work = subject.listener().begin("differentiating", static_cast<double>(count));
+  for (std::int64_t first = 0; first < count; first += rows) {
+    const std::int64_t filled = std::min(rows, count - first);
+    for (std::int64_t row = 0; row < rows; ++row)
+      pass.set(row, steps[static_cast<std::size_t>(first + std::min(row, filled - 1))].alpha);
+    const std::vector<NamedTensor> results = pass.run();
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      std::vector<double>& sums = sides[i].gradients;
+      for (std::int64_t row = 0; row < filled; ++row)
+        for (std::size_t j = 0; j < sums.size(); ++j)
+          sums[j] += steps[static_cast<std::size_t>(first + row)].weight *
+                     results[i].tensor.at(row * std::ssize(sums) + static_cast<std::int64_t>(j));
+    }
+    work->advance(static_cast<double>(filled));
+  }
+}
 
 }  // namespace
 
 Saliency saliency(const Subject& subject, const Prompt& prompt, const SaliencyOptions& options) {
   const Lowered lowered = subject.lower(1, prompt);
-  require_logits(subject, lowered);
-  require_gradients(subject, lowered);
-  std::vector<ValueId> embeds;
-  if (lowered.points.encoder_embed != graph::kNone) embeds.push_back(lowered.points.encoder_embed);
-  if (lowered.points.embed == graph::kNone)
-    throw bad_input("{}: the rows of the token table were not found, so their gradients are unknown",
-                    subject.loaded().file);
-  embeds.push_back(lowered.points.embed);
-  for (const ValueId embed : embeds) {
-    const Shape& shape = lowered.graph.value(embed).shape;
-    const std::vector<Id>& ids = embed == lowered.points.embed ? prompt.ids : prompt.encoder;
-    if (shape.rank() != 3 || shape[1] != std::ssize(ids))
-      throw bad_input("{}: the rows of the token table have the shape {}, not one for each of {} tokens",
-                      subject.loaded().file, shape.str(), ids.size());
-  }
-  std::vector<ValueId> ids = embeds;
-  ids.push_back(lowered.points.logits);
+  subject.require_logits(lowered);
+  subject.require_gradients(lowered);
+  std::vector<Side> sides = sides_of(subject, lowered, prompt);
+  std::vector<ValueId> ids = {lowered.points.logits};
+  for (const Side& side : sides) ids.push_back(side.value);
   const Values own = subject.run(lowered, prompt, ids);
   const Tensor& logits = own.at(lowered.points.logits);
-  const std::int64_t rows_of_logits = logits.size() / logits.shape().back();
 
   Saliency out;
-  out.metric = options.metric.value_or(Metric{best_token(logits, rows_of_logits - 1), {}});
-  require_tokens(lowered, out.metric);
+  out.metric = metric_or_best(options.metric, logits);
   const bool integrates = options.method == SaliencyMethod::integrated;
   Values baseline;
-  for (const ValueId embed : embeds) baseline.emplace(embed, Tensor(own.at(embed).dtype(), own.at(embed).shape()));
   if (integrates && options.baseline) {
     Prompt other = prompt;
     std::ranges::fill(other.ids, *options.baseline);
     std::ranges::fill(other.encoder, *options.baseline);
-    baseline = subject.run(lowered, other, embeds);
+    baseline = subject.run(lowered, other, std::span(ids).subspan(1));
   }
-  const std::vector<Step> steps = integrates ? steps_of(options) : std::vector<Step>{{1.0, 1.0}};
-  const auto count = static_cast<std::int64_t>(steps.size());
-  const std::int64_t rows = std::min<std::int64_t>(count, 8);
-  std::vector<std::vector<double>> sums;
-  for (const ValueId embed : embeds) sums.emplace_back(static_cast<std::size_t>(own.at(embed).size()));
-  {
-    EmbeddingGradients gradients(subject, prompt, embeds, out.metric, rows, true);
-    const auto work = subject.listener().begin("differentiating", static_cast<double>(count));
-    for (std::int64_t first = 0; first < count; first += rows) {
-      const std::int64_t filled = std::min(rows, count - first);
-      for (std::int64_t row = 0; row < rows; ++row)
-        for (std::size_t i = 0; i < embeds.size(); ++i)
-          gradients.set(i, row, own.at(embeds[i]), baseline.at(embeds[i]),
-                        steps[static_cast<std::size_t>(first + std::min(row, filled - 1))].alpha);
-      const std::vector<NamedTensor> results = gradients.run();
-      for (std::size_t i = 0; i < embeds.size(); ++i)
-        for (std::int64_t row = 0; row < filled; ++row)
-          for (std::size_t j = 0; j < sums[i].size(); ++j)
-            sums[i][j] += steps[static_cast<std::size_t>(first + row)].weight *
-                          results[i].tensor.at(row * std::ssize(sums[i]) + static_cast<std::int64_t>(j));
-      work->advance(static_cast<double>(filled));
-    }
+  for (Side& side : sides) {
+    side.own = own.at(side.value);
+    side.baseline = baseline.empty() ? Tensor(side.own.dtype(), side.own.shape()) : baseline.at(side.value);
   }
+  add_gradients(subject, prompt, out.metric, integrates ? steps_of(options) : std::vector<Step>{{1.0, 1.0}}, sides);
   double total = 0;
-  for (std::size_t i = 0; i < embeds.size(); ++i) {
-    const Tensor &embed = own.at(embeds[i]), &from = baseline.at(embeds[i]);
-    const std::int64_t width = embed.shape().back();
-    std::vector<TokenSaliency>& tokens = i + 1 == embeds.size() ? out.tokens : out.encoder;
-    Tensor each(DType::float64, {embed.size() / width, width});
-    for (std::int64_t at = 0; at < embed.size(); ++at) {
-      const double gradient = sums[i][static_cast<std::size_t>(at)];
-      each.set(at, options.method == SaliencyMethod::gradient ? gradient : (embed.at(at) - from.at(at)) * gradient);
+  for (const Side& side : sides) {
+    const std::int64_t width = side.own.shape().back(), count = side.own.size() / width;
+    std::vector<TokenSaliency>& tokens = &side == &sides.back() ? out.tokens : out.encoder;
+    out.gradient = Tensor(DType::float64, {count, width});
+    const bool is_gradient = options.method == SaliencyMethod::gradient;
+    for (std::int64_t at = 0; at < side.own.size(); ++at) {
+      const double gradient = side.gradients[static_cast<std::size_t>(at)];
+      out.gradient.set(at, is_gradient ? gradient : (side.own.at(at) - side.baseline.at(at)) * gradient);
     }
-    for (std::int64_t t = 0; t < embed.size() / width; ++t) {
-      TokenSaliency token;
-      for (std::int64_t j = 0; j < width; ++j) {
-        token.value += each.at(t * width + j);
-        token.norm += each.at(t * width + j) * each.at(t * width + j);
-      }
-      token.norm = std::sqrt(token.norm);
-      if (options.method == SaliencyMethod::gradient) token.value = token.norm;
-      total += token.value;
-      tokens.push_back(token);
+    for (std::int64_t t = 0; t < count; ++t) {
+      const Tensor token = rows_view(out.gradient, t, 1);
+      const auto all = token.as<double>();
+      const double norm = std::sqrt(std::inner_product(all.begin(), all.end(), all.begin(), 0.0));
+      tokens.push_back({is_gradient ? norm : std::accumulate(all.begin(), all.end(), 0.0), norm});
+      total += tokens.back().value;
     }
-    out.gradient = each;
   }
-  const std::int64_t width = logits.shape().back();
-  out.score = value_of(out.metric, logits.reshaped({rows_of_logits, width}));
+  out.score = value_of(out.metric, logits);
   if (integrates) {
-    EmbeddingGradients at_baseline(subject, prompt, embeds, out.metric, 1, false);
-    for (std::size_t i = 0; i < embeds.size(); ++i)
-      at_baseline.set(i, 0, own.at(embeds[i]), baseline.at(embeds[i]), 0.0);
-    out.baseline_score = at_baseline.run().front().tensor.at(0);
+    EmbeddedPass pass(subject, prompt, sides, out.metric, 1, false);
+    pass.set(0, 0.0);
+    out.baseline_score = pass.run().front().tensor.at(0);
     out.gap = total - (out.score - *out.baseline_score);
   }
   return out;

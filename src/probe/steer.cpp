@@ -17,8 +17,7 @@ std::vector<double> mean_of(const Subject& subject, std::span<const Prompt> prom
   for (const Prompt& prompt : prompts) {
     const Lowered lowered = subject.lower(1, prompt);
     const Point& point = lowered.points.find(name);
-    const std::vector<graph::ValueId> ids = {point.value};
-    const Tensor value = subject.run(lowered, prompt, ids).at(point.value);
+    const Tensor value = subject.run(lowered, prompt, {&point.value, 1}).at(point.value);
     if (value.shape().rank() != 3)
       throw bad_usage("{} has the shape {}: steering needs a point (B, T, D)", name, value.shape().str());
     dtype = value.dtype() == DType::float64 ? DType::float64 : DType::float32;

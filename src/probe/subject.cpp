@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attn/base/error.h"
+#include "attn/base/finite.h"
 #include "attn/base/text.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
@@ -12,15 +13,15 @@
 #include "attn/probe/edits.h"
 #include "attn/run/inputs.h"
 #include "attn/run/memory.h"
+#include "attn/tokenizers/ids.h"
+#include "data_flow.h"
 
 namespace attn::probe {
 namespace {
 
 using graph::ValueId;
 
-enum class Role { tokens, encoder_tokens, mask, places, other };
-
-const Prompt kOneToken{{0}, {0}, {}};
+enum class Role { tokens, encoder_tokens, mask, places, replacement, other };
 
 /// Returns the meaning of each input (rows, length). An input of token ids indexes a table; KerasHub names it.
 std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& loaded) {
@@ -30,6 +31,10 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
   int tokens = 0;
   for (const ValueId id : graph.inputs) {
     const graph::Value& value = graph.value(id);
+    if (value.name == kReplacement) {
+      out.push_back(Role::replacement);
+      continue;
+    }
     if (value.shape.rank() != 2)
       throw bad_input("{}: probe reads texts, but the input '{}' of this {} has the shape {}", loaded.file,
                       printable(value.name), loaded.model.class_name(), value.shape.str());
@@ -53,26 +58,16 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
   return out;
 }
 
-/// Returns the index of the first NaN or +∞. A mask is −∞.
-template <typename T>
-std::optional<std::int64_t> first_invalid(std::span<const T> all) {
-  const auto found = std::ranges::find_if(all, [](T value) { return !(value < std::numeric_limits<T>::infinity()); });
-  return found == all.end() ? std::nullopt : std::optional(found - all.begin());
-}
-
-/// Throws Error (differs) for NaN or +∞ in the values of points, which no measure of them survives.
+/// Throws Error (differs) for NaN or +∞ in the values of points, which no measure of them survives. A mask is −∞.
 void require_numbers(const Points& points, const Values& values, bool scaled) {
   for (const Point& point : points.named) {
     const auto found = values.find(point.value);
-    if (found == values.end() || !is_floating(found->second.dtype())) continue;
-    const Tensor wide = found->second.dtype() == DType::float64 ? found->second : found->second.cast(DType::float32);
-    const std::optional<std::int64_t> invalid = wide.dtype() == DType::float64
-                                                    ? first_invalid<double>(wide.as<double>())
-                                                    : first_invalid<float>(wide.as<float>());
-    if (invalid)
-      throw Error(ExitCode::differs,
-                  fmt::format("{} has NaN or Inf, first at element {}; {}", point.name, *invalid,
-                              scaled ? "scale by smaller factors" : "run --check-finite names the layer"));
+    if (found == values.end() || all_finite(found->second)) continue;
+    for (std::int64_t i = 0; i < found->second.size(); ++i)
+      if (!(found->second.at(i) < std::numeric_limits<double>::infinity()))
+        throw Error(ExitCode::differs,
+                    fmt::format("{} has NaN or Inf, first at element {}; {}", point.name, i,
+                                scaled ? "scale by smaller factors" : "run --check-finite names the layer"));
   }
 }
 
@@ -117,8 +112,11 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
     return found == roles.end() ? graph::kNone : out.graph.inputs[static_cast<std::size_t>(found - roles.begin())];
   };
   out.graph.scores.clear();  // the probabilities are captured like any value
+  const ValueId tokens = input_of(Role::tokens);
+  out.vocabulary = run::indexed_rows(out.graph, tokens);
+  if (const Dim needed = out.graph.value(tokens).shape[1]; needed != out.length) out.fixed_length = needed;
   const bool has_logits = !loaded_.model.class_name().ends_with("Backbone");
-  out.points = find_points(out.graph, input_of(Role::tokens), input_of(Role::encoder_tokens), has_logits);
+  out.points = find_points(out.graph, tokens, input_of(Role::encoder_tokens), has_logits);
   if (out.points.blocks.empty())
     throw bad_input("{}: probe found no attention whose result is added to a residual stream in this {}", loaded_.file,
                     loaded_.model.class_name());
@@ -134,20 +132,26 @@ Lowered Subject::lower(std::int64_t rows, const Prompt& length) const {
 
 bool Subject::predicts_next() const { return !loaded_.model.class_name().ends_with("MaskedLM"); }
 
-graph::ValueId Subject::tokens_of(const graph::Graph& graph) const {
-  const std::vector<Role> roles = roles_of(graph, loaded_);
-  return graph.inputs[static_cast<std::size_t>(std::ranges::find(roles, Role::tokens) - roles.begin())];
+void Subject::require_logits(const Lowered& lowered) const {
+  if (lowered.points.logits == graph::kNone)
+    throw bad_input("{}: a {} ends in hidden states; give a task with logits, such as a CausalLM or a TextClassifier",
+                    loaded_.file, loaded_.model.class_name());
+  const Shape& shape = lowered.graph.value(lowered.points.logits).shape;
+  if (shape.rank() == 2 || (shape.rank() == 3 && shape[1] == lowered.length)) return;
+  throw bad_input(
+      "{}: the logits of {} tokens have the shape {}; probe reads one row for each token, or classes of the whole text",
+      loaded_.file, lowered.length, shape.str());
 }
 
-std::optional<std::int64_t> Subject::vocabulary() const {
-  const Lowered one = lower(1, kOneToken);
-  return run::indexed_rows(one.graph, tokens_of(one.graph));
-}
-
-std::optional<std::int64_t> Subject::fixed_length() const {
-  const Lowered one = lower(1, kOneToken);
-  const Dim length = one.graph.value(tokens_of(one.graph)).shape[1];
-  return length == 1 ? std::nullopt : std::optional(length);
+void Subject::require_gradients(const Lowered& lowered) const {
+  const auto is_quantized = [](const graph::Node& node) { return is_any_of<graph::QuantizedLinear>(node); };
+  const auto found = std::ranges::find_if(lowered.graph.nodes, is_quantized);
+  if (found == lowered.graph.nodes.end()) return;
+  const std::string layer = found->layer == graph::kNone ? "" : lowered.graph.layers[graph::at(found->layer)].name;
+  throw bad_input(
+      "{}: layer '{}' has no gradient, because its weights are quantized; use ablate or patch, or a model "
+      "whose weights are not",
+      loaded_.file, printable(layer));
 }
 
 std::vector<Tensor> Subject::inputs(const graph::Graph& graph, std::span<const Prompt> rows) const {
@@ -155,22 +159,25 @@ std::vector<Tensor> Subject::inputs(const graph::Graph& graph, std::span<const P
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < roles.size(); ++i) {
     const graph::Value& value = graph.value(graph.inputs[i]);
+    Tensor array(value.dtype, value.shape);
+    if (roles[i] == Role::replacement) {
+      out.push_back(std::move(array));
+      continue;
+    }
     const std::int64_t length = length_of(roles[i], value.name, rows.front());
     if (value.shape[0] != std::ssize(rows) || value.shape[1] != length)
       throw bad_input("{}: the input '{}' has the fixed shape {}: give {} token ids", loaded_.file,
                       printable(value.name), value.shape.str(), value.shape[1]);
-    Tensor array(value.dtype, value.shape);
+    const bool is_tokens = roles[i] == Role::tokens || roles[i] == Role::encoder_tokens;
     const auto table = run::indexed_rows(graph, graph.inputs[i]);
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const std::vector<Id>& ids = roles[i] == Role::encoder_tokens ? rows[row].encoder : rows[row].ids;
+      if (is_tokens) tokenizers::expect_ids(ids, table.value_or(std::numeric_limits<std::int64_t>::max()));
       for (std::int64_t at = 0; at < length; ++at) {
-        double number = roles[i] == Role::mask ? 1.0 : roles[i] == Role::places ? static_cast<double>(at) : 0.0;
-        if (roles[i] == Role::tokens || roles[i] == Role::encoder_tokens) {
-          const Id id = ids[static_cast<std::size_t>(at)];
-          if (id < 0 || (table && id >= *table))
-            throw bad_usage("token {} is outside the model's vocabulary of {}", id, table.value_or(0));
-          number = id;
-        }
+        const double number = is_tokens                  ? ids[static_cast<std::size_t>(at)]
+                              : roles[i] == Role::mask   ? 1.0
+                              : roles[i] == Role::places ? static_cast<double>(at)
+                                                         : 0.0;
         array.set(static_cast<std::int64_t>(row) * length + at, number);
       }
     }
@@ -179,14 +186,13 @@ std::vector<Tensor> Subject::inputs(const graph::Graph& graph, std::span<const P
   return out;
 }
 
-graph::Graph Subject::remaining(graph::Graph graph) const { return plan::remove_dead(std::move(graph)); }
-
 bool Subject::fits(const graph::Graph& graph) const {
-  return run::memory_needed(backend_, remaining(graph), compile_) <= open::memory_limit(execution_.memory_limit).bytes;
+  return run::memory_needed(backend_, plan::remove_dead(graph), compile_) <=
+         open::memory_limit(execution_.memory_limit).bytes;
 }
 
 std::unique_ptr<run::Session> Subject::compile(graph::Graph graph) const {
-  graph = remaining(std::move(graph));
+  graph = plan::remove_dead(std::move(graph));
   run::require_memory("the pass takes", static_cast<UInt128>(run::memory_needed(backend_, graph, compile_)),
                       open::memory_limit(execution_.memory_limit), [] { return "a shorter prompt takes less"; });
   run::Planned planned = run::plan_for(backend_, std::move(graph));

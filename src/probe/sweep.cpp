@@ -5,6 +5,7 @@
 #include <set>
 
 #include "attn/base/error.h"
+#include "attn/base/rows.h"
 #include "attn/probe/edits.h"
 #include "data_flow.h"
 
@@ -63,19 +64,10 @@ Tensor repeated(const Tensor& value, const Shape& shape) {
 Tensor positions_of(const Tensor& logits, std::int64_t row, std::int64_t rows, LogitPositions wanted) {
   const std::int64_t width = logits.shape().back(), positions = logits.size() / width / rows;
   const std::int64_t first = wanted == LogitPositions::last_position ? positions - 1 : 0;
-  const std::int64_t bytes = bytes_of(logits.dtype()) * width;
-  const std::shared_ptr<std::byte> begin(logits.owner(), logits.data() + (row * positions + first) * bytes);
-  return {logits.dtype(), Shape{positions - first, width}, begin};
+  return rows_view(logits.reshaped({rows * positions, width}), row * positions + first, positions - first);
 }
 
 }  // namespace
-
-Tensor row_of(const Tensor& array, std::int64_t index) {
-  Shape shape = array.shape();
-  const std::int64_t bytes = array.bytes() / shape[0];
-  shape[0] = 1;
-  return {array.dtype(), shape, std::shared_ptr<std::byte>(array.owner(), array.data() + index * bytes)};
-}
 
 Sweep::Sweep(const Subject& subject, Lowered lowered, Prompt prompt, std::vector<ValueId> sites, LogitPositions wanted,
              const std::vector<ValueId>& others)
@@ -100,8 +92,8 @@ graph::Graph Sweep::behind(ValueId site, std::int64_t rows) const {
   graph::Graph graph = std::move(lowered.graph);
   graph.outputs.clear();
   graph = capture(std::move(graph), lowered.points.logits, "logits");
-  graph = replace(std::move(graph), site, "probe/site");
-  for (const ValueId value : frontiers_.at(site)) graph = replace(std::move(graph), value, "probe/before");
+  graph = replace(std::move(graph), site);
+  for (const ValueId value : frontiers_.at(site)) graph = replace(std::move(graph), value);
   if (wanted_ == LogitPositions::last_position && lowered.points.final_norm != graph::kNone &&
       site != lowered.points.final_norm)
     graph = last_position(std::move(graph), lowered.points.final_norm);
@@ -115,24 +107,19 @@ void Sweep::run(ValueId site, std::int64_t copies, const Fill& fill, const Visit
       std::min({copies, kMostRows, std::max<std::int64_t>(1, kLogitBytes / std::max<std::int64_t>(bytes, 1))});
   graph::Graph graph = behind(site, rows);
   while (rows > 1 && !subject_.fits(graph)) graph = behind(site, rows = (rows + 1) / 2);
-  const std::vector<Prompt> prompts(static_cast<std::size_t>(rows), prompt_);
-  std::vector<Tensor> arrays;
-  {
-    graph::Graph own = graph;  // without the inputs of replaced values
-    own.inputs.resize(own.inputs.size() - 1 - frontiers_.at(site).size());
-    arrays = subject_.inputs(own, prompts);
+  std::vector<Tensor> arrays = subject_.inputs(graph, std::vector<Prompt>(static_cast<std::size_t>(rows), prompt_));
+  const std::vector<ValueId>& frontier = frontiers_.at(site);
+  const std::size_t at_site = arrays.size() - 1 - frontier.size();
+  for (std::size_t i = 0; i < frontier.size(); ++i) {
+    Tensor& array = arrays[at_site + 1 + i];
+    array = repeated(values_.at(frontier[i]), array.shape());
   }
-  const std::size_t at_site = arrays.size();
-  const auto shape_of = [&](std::size_t i) { return graph.value(graph.inputs[i]).shape; };
   const Tensor& value = values_.at(site);
-  arrays.emplace_back(value.dtype(), shape_of(at_site));
-  for (const ValueId before : frontiers_.at(site))
-    arrays.push_back(repeated(values_.at(before), shape_of(arrays.size())));
   const std::unique_ptr<run::Session> session = subject_.compile(std::move(graph));
   for (std::int64_t from = 0; from < copies; from += rows) {
     const std::int64_t count = std::min(rows, copies - from);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const Tensor place = row_of(arrays[at_site], row);
+      const Tensor place = rows_view(arrays[at_site], row, 1);
       copy_bytes(value, place, 0);
       if (row < count) fill(from + row, place);
     }

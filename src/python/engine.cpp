@@ -9,6 +9,7 @@
 
 #include "arrays.h"
 #include "attn/base/error.h"
+#include "attn/base/rows.h"
 #include "attn/base/text.h"
 #include "attn/run/inputs.h"
 
@@ -67,12 +68,8 @@ nb::object array_of_texts(const TextArray& texts) {
 /// Returns rows from `first` on, at most `count`, of each array.
 std::map<std::string, Tensor> rows_of(const std::map<std::string, Tensor>& inputs, Dim first, Dim count) {
   std::map<std::string, Tensor> out;
-  for (const auto& [name, tensor] : inputs) {
-    Shape shape = tensor.shape();
-    const std::int64_t row = tensor.bytes() / shape[0];
-    shape[0] = std::min(count, shape[0] - first);
-    out.emplace(name, Tensor(tensor.dtype(), shape, {tensor.owner(), tensor.data() + first * row}));
-  }
+  for (const auto& [name, tensor] : inputs)
+    out.emplace(name, rows_view(tensor, first, std::min(count, tensor.shape()[0] - first)));
   return out;
 }
 

@@ -1,11 +1,11 @@
 #include "attn/train/compile_changes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/json_text.h"
@@ -34,10 +34,8 @@ Json as_json(const std::string& option, const std::string& text) {
 bool in_float32(double number) { return std::isfinite(static_cast<float>(number)); }
 
 std::optional<double> as_number(const std::string& text) {
-  double number = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
-  return is_number ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 /// Parses names between commas, or JSON; "none": no metrics.

@@ -3,25 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/base/whole_number.h"
 #include "attn/io/file.h"
 
 namespace attn::train {
 namespace {
-
-std::optional<double> number_of_cell(const std::string& text) {
-  double number = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
-}
 
 /// Returns the cells of a line of RFC 4180.
 std::vector<std::string> csv_cells(std::string_view line) {
@@ -67,8 +60,8 @@ void take_rows(const std::vector<std::string>& lines, const std::string& path, E
     const auto cell = [&](std::ptrdiff_t at) {
       return at < std::ssize(cells) ? cells[static_cast<std::size_t>(at)] : std::string();
     };
-    const auto number = whole_number(number_of_cell(cell(epoch)).value_or(std::nan("")));
-    const auto value = number_of_cell(cell(loss));
+    const auto number = whole_number(parse_number<double>(cell(epoch)).value_or(std::nan("")));
+    const auto value = parse_number<double>(cell(loss));
     if (!number || !value)
       throw bad_input("{}: row {}: expected an epoch and a loss, got '{}' and '{}'", printable(path), i,
                       shortened(printable(cell(epoch))), shortened(printable(cell(loss))));

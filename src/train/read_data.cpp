@@ -1,7 +1,6 @@
 #include "attn/train/read_data.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -10,7 +9,9 @@
 #include <vector>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/rng.h"
+#include "attn/base/rows.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
@@ -161,13 +162,11 @@ void add_class_weights(open::GivenInputs& data, const std::string& json) {
   const auto weights_by_class = nlohmann::json::parse(json, nullptr, false);
   std::map<std::int64_t, double> weights;
   for (const auto& [name, weight] : weights_by_class.items()) {
-    std::int64_t label = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
-    if (!weights_by_class.is_object() || error != std::errc() || end != name.data() + name.size() ||
-        name != std::to_string(label) || !weight.is_number() || weight < 0 ||
-        weight.get<double>() > static_cast<double>(std::numeric_limits<float>::max()))
+    const auto label = parse_number<std::int64_t>(name);
+    if (!weights_by_class.is_object() || !label || name != std::to_string(*label) || !weight.is_number() ||
+        weight < 0 || weight.get<double>() > static_cast<double>(std::numeric_limits<float>::max()))
       throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");
-    weights[label] = weight;
+    weights[*label] = weight;
   }
   if (weights.empty())
     throw bad_usage("`class_weight`: expected an object of numbers by class, as in {{\"0\": 1, \"1\": 5}}");
@@ -230,13 +229,8 @@ open::GivenInputs split_off(open::GivenInputs& given, double share) {
     const auto stay = static_cast<std::int64_t>(static_cast<double>(all) * (1.0 - share));
     if (stay == 0 || stay == all)
       throw bad_usage("`validation_split` {}: expected at least one of {} rows on each side", share, all);
-    Shape before = tensor.shape(), behind = tensor.shape();
-    before[0] = stay;
-    behind[0] = all - stay;
-    const std::int64_t bytes = tensor.bytes() / all * stay;
-    out.arrays.emplace(
-        name, Tensor(tensor.dtype(), behind, std::shared_ptr<std::byte>(tensor.owner(), tensor.data() + bytes)));
-    tensor = Tensor(tensor.dtype(), before, tensor.owner());
+    out.arrays.emplace(name, rows_view(tensor, stay, all - stay));
+    tensor = rows_view(tensor, 0, stay);
   }
   return out;
 }

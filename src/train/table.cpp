@@ -1,12 +1,12 @@
 #include "attn/train/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <span>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/number_table.h"
@@ -84,10 +84,8 @@ class Assignment {
     const std::string& wanted = *reading_.csv_target;
     const auto found = std::ranges::find(table_.columns, wanted);
     if (found != table_.columns.end()) return found - table_.columns.begin();
-    std::int64_t place = 0;
-    const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), place);
-    if (error == std::errc() && end == wanted.data() + wanted.size() && place >= 0 && place < table_.width)
-      return place;
+    const auto place = parse_number<std::int64_t>(wanted);
+    if (place && *place >= 0 && *place < table_.width) return place;
     throw bad_usage("`csv_target` '{}': {} has no such column{}; {}", printable(wanted), printable(file_),
                     did_you_mean(wanted, std::span<const std::string>(table_.columns)),
                     table_.columns.empty() ? fmt::format("they are 0 to {}", table_.width - 1)

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "attn/base/rows.h"
 #include "modules.h"
 
 namespace attn::weights {
@@ -170,21 +171,13 @@ std::optional<MatchedPart> find(const std::string& name, const Ranks& ranks) {
   return found_by_parts(name, ranks);
 }
 
-/// Returns rows [first, first + count) of an array, as a view of it.
-Tensor rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
-  Shape shape = tensor.shape();
-  const std::int64_t row = shape[0] == 0 ? 0 : tensor.bytes() / shape[0];
-  shape[0] = count;
-  return {tensor.dtype(), shape, {tensor.owner(), tensor.data() + first * row}};
-}
-
 /// Returns false if another array already is that part.
 bool add_part(TorchModule& module, std::string_view part, const NamedTensor& array) {
   if (!part.starts_with("*/")) return module.parts.emplace(part, TorchModule::Part{array.name, array.tensor}).second;
   const std::int64_t third = array.tensor.shape()[0] / 3;
   bool is_new = true;
   for (std::size_t i = 0; i < kThirds.size(); ++i) {
-    const Tensor tensor = rows(array.tensor, static_cast<std::int64_t>(i) * third, third);
+    const Tensor tensor = rows_view(array.tensor, static_cast<std::int64_t>(i) * third, third);
     const std::string name = std::string(kThirds[i]) + std::string(part.substr(1));
     is_new = module.parts.emplace(name, TorchModule::Part{array.name, tensor}).second && is_new;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attn/base/error.h"
+#include "attn/base/rows.h"
 #include "attn/base/size.h"
 
 using namespace attn;
@@ -167,4 +168,16 @@ TEST_CASE("tensor: elements can be read only as their own type or as bits of the
   CHECK(Tensor(DType::float32, {3}).as<std::uint32_t>().size() == 3);
   CHECK(Tensor(DType::bfloat16, {3}).as<std::uint16_t>().size() == 3);
   CHECK(Tensor(DType::boolean, {3}).as<bool>().size() == 3);
+}
+
+TEST_CASE("tensor: rows are a view of their array") {
+  const Tensor array(DType::int32, {4, 3});
+  for (std::int64_t i = 0; i < array.size(); ++i) array.set(i, static_cast<double>(i));
+  const Tensor middle = rows_view(array, 1, 2);
+  CHECK(middle.shape() == Shape{2, 3});
+  CHECK(middle.at(0) == 3);
+  middle.set(5, 100);
+  CHECK(array.at(8) == 100);
+  CHECK(rows_view(array, 4, 0).size() == 0);
+  CHECK(rows_view(Tensor(DType::float32, {0, 3}), 0, 0).shape() == Shape{0, 3});
 }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "attn/base/parse_number.h"
+
 using namespace attn;
 using namespace std::string_literals;
 
@@ -177,4 +179,13 @@ TEST_CASE("split, join: joining undoes splitting") {
   CHECK(split("", '/') == std::vector<std::string>{""});
   CHECK(join(split("a/b//", '/'), "/") == "a/b//");
   CHECK(join(std::vector<std::string>{}, ", ").empty());
+}
+
+TEST_CASE("parse_number: the whole text has to be a number in range") {
+  CHECK(parse_number<int>("-12") == -12);
+  CHECK(parse_number<double>("1.5e3") == 1500.0);
+  for (const char* text : {"", "12 ", " 12", "+12", "0x10", "12a", "2147483648"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_number<int>(text).has_value());
+  }
 }

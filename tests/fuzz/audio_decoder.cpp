@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     io::Channel channel(io::Descriptor(drain.writer()), io::Channel::Clock::time_point::max());
     io::send_audio({data, size}, channel);
     channel.flush();
-  } catch (const io::AudioRefused&) {
+  } catch (const io::FileRefused&) {
   } catch (const std::bad_alloc&) {
   }
   return 0;

@@ -14,6 +14,19 @@ using probe::Id;
 using probe::Prompt;
 
 void ProbeWords::declare(Options& options) {
+  using Names = std::vector<std::string>;
+  const auto limit = [&](const Names& operations, const char* option, const auto& value) {
+    limits_.push_back({option, operations, [&value] { return static_cast<bool>(value); }});
+  };
+  // These options belong to some operations, with which their help begins.
+  const auto add = [&](const Names& operations, const char* option, auto& value, const char* kind, const char* help) {
+    limit(operations, option, value);
+    return options.add(option, value, kind, join(operations, ", ") + ": " + help);
+  };
+  const auto flag = [&](const Names& operations, const char* option, bool& value, const char* help) {
+    limit(operations, option, value);
+    options.flag(option, value, join(operations, ", ") + ": " + help);
+  };
   options.output("-o,--output", target, "FILE",
                  "write the result to this file; arrays of capture and steer to .npz or .safetensors");
   options
@@ -22,6 +35,7 @@ void ProbeWords::declare(Options& options) {
       .required();
   options.add("model", model, "MODEL", "preset folder, .keras, Hugging Face folder or other model of token ids");
   options.add("other", other, "OTHER", "compare: the other model");
+  limit({"compare"}, "OTHER", other);
   options.flag("--list", list, "list the points of the model: attn probe MODEL --list");
   words.declare(options);
   options.group(OptionGroup::input);
@@ -30,91 +44,53 @@ void ProbeWords::declare(Options& options) {
   options.group(OptionGroup::main);
   options.add("--scale", scalings, "P=F", "multiply a point by a factor in every pass: mlp_out.0=0.5; repeatable")
       .repeatable();
-  options.add("--points", points, "P,…", "capture, patch, compare: points, as resid_post or z.3");
+  add({"capture", "patch", "compare"}, "--points", points, "P,…", "points, as resid_post or z.3");
   options.add("--token", token, "TOKEN", "token or class to follow: a text or #ID (default the best one)");
+  limit({"lens", "dla", "ablate", "patch", "saliency"}, "--token", token);
   options.add("--versus", versus, "TOKEN", "token or class whose logit is subtracted: a text or #ID");
-  options.flag("--mid", mid, "lens: also show the stream after each attention");
-  options.flag("--no-norm", no_norm, "lens: omit the final norm");
-  options.add("--top", top, "N", "lens, outliers: number of rows (default 5 tokens, 10 activations)").above_zero();
-  options.add("--position", position, "N", "dla: position, from the end if negative (default -1)");
-  options.add("--parts", parts, "P,…", "ablate: heads, attn, mlp (default heads,mlp)");
-  options.add("--with", with, "HOW", "ablate: value in place of a part (default zero)")
+  limit({"dla", "ablate", "patch", "saliency"}, "--versus", versus);
+  flag({"lens"}, "--mid", mid, "also show the stream after each attention");
+  flag({"lens"}, "--no-norm", no_norm, "omit the final norm");
+  add({"lens", "outliers"}, "--top", top, "N", "number of rows (default 5 tokens, 10 activations)").above_zero();
+  add({"dla"}, "--position", position, "N", "position, from the end if negative (default -1)");
+  add({"ablate"}, "--parts", parts, "P,…", "heads, attn, mlp (default heads,mlp)");
+  add({"ablate"}, "--with", with, "HOW", "value in place of a part (default zero)")
       .one_of({"zero", "mean", "resample"});
-  options.add("--reference", reference, "FILE", "ablate: prompts for mean or resample; a line #1,2 gives ids");
-  options.flag("--by-position", by_position, "ablate: with mean, a mean for each position of the reference");
-  options.add("--clean", clean, "TEXT", "patch: prompt whose values are taken; #1,2 gives ids");
-  options.add("--corrupt", corrupt, "TEXT", "patch: prompt that runs with them; #1,2 gives ids");
-  options.add("--by", by, "HOW", "patch: places of z (default head)")
-      .one_of({"head", "head-position"})
-      .without_variable();
-  options.flag("--approximate", approximate, "patch: estimate all changes by one gradient");
-  options.add("--confirm", confirm, "N", "patch: with --approximate, run the N largest changes exactly").above_zero();
-  options.flag("--reverse", reverse, "patch: exchange the two prompts");
-  options.add("--fuse", fuse, "HOW", "rollout: function that joins heads (default mean)")
-      .one_of({"mean", "max", "min"});
-  options.add("--layer", layer, "N", "rollout, steer: layer, from the end if negative (default -1)").without_variable();
-  options.add("--method", method, "HOW", "saliency: method (default grad-x-input)")
+  add({"ablate"}, "--reference", reference, "FILE", "prompts for mean or resample; a line #1,2 gives ids");
+  flag({"ablate"}, "--by-position", by_position, "with mean, a mean for each position of the reference");
+  add({"patch"}, "--clean", clean, "TEXT", "prompt whose values are taken; #1,2 gives ids");
+  add({"patch"}, "--corrupt", corrupt, "TEXT", "prompt that runs with them; #1,2 gives ids");
+  add({"patch"}, "--by", by, "HOW", "places of z (default head)").one_of({"head", "head-position"}).without_variable();
+  flag({"patch"}, "--approximate", approximate, "estimate all changes by one gradient");
+  add({"patch"}, "--confirm", confirm, "N", "with --approximate, run the N largest changes exactly").above_zero();
+  flag({"patch"}, "--reverse", reverse, "exchange the two prompts");
+  add({"rollout"}, "--fuse", fuse, "HOW", "function that joins heads (default mean)").one_of({"mean", "max", "min"});
+  add({"rollout", "steer"}, "--layer", layer, "N", "layer, from the end if negative (default -1)").without_variable();
+  add({"saliency"}, "--method", method, "HOW", "method (default grad-x-input)")
       .one_of({"gradient", "grad-x-input", "integrated"});
-  options.add("--steps", steps, "N", "saliency: steps of integrated gradients (default 32)")
+  add({"saliency"}, "--steps", steps, "N", "steps of integrated gradients (default 32)")
       .between(2, 4096)
       .without_variable();
-  options.add("--rule", rule, "HOW", "saliency: rule of integration (default midpoint)")
+  add({"saliency"}, "--rule", rule, "HOW", "rule of integration (default midpoint)")
       .one_of({"midpoint", "gauss", "trapezoid"});
-  options.add("--baseline", baseline, "TOKEN", "saliency: pad, zero, a text or #ID (default pad)").without_variable();
-  options.add("--positive", positive, "FILE", "steer: prompts that have the property; a line #1,2 gives ids");
-  options.add("--negative", negative, "FILE", "steer: prompts that lack it; a line #1,2 gives ids");
-  options.add("--at", at, "HOW", "steer: positions that are averaged (default last)").one_of({"last", "mean"});
-  options.add("--length", length, "N", "heads, scan: length of the sequence that is repeated (default 50)")
+  add({"saliency"}, "--baseline", baseline, "TOKEN", "pad, zero, a text or #ID (default pad)").without_variable();
+  add({"steer"}, "--positive", positive, "FILE", "prompts that have the property; a line #1,2 gives ids");
+  add({"steer"}, "--negative", negative, "FILE", "prompts that lack it; a line #1,2 gives ids");
+  add({"steer"}, "--at", at, "HOW", "positions that are averaged (default last)").one_of({"last", "mean"});
+  add({"heads", "scan"}, "--length", length, "N", "length of the sequence that is repeated (default 50)")
       .above_zero()
       .without_variable();
-  options.add("--sink", sink, "SHARE", "heads, scan: share of a sink's attention on the first token (default 0.3)")
+  add({"heads", "scan"}, "--sink", sink, "SHARE", "share of a sink's attention on the first token (default 0.3)")
       .not_negative();
-  options.add("--min", least, "R", "outliers: least magnitude of a massive activation (default 100)").not_negative();
-  options.add("--ratio", ratio, "R", "outliers: least ratio to the median (default 1000)").not_negative();
+  add({"outliers"}, "--min", least, "R", "least magnitude of a massive activation (default 100)").not_negative();
+  add({"outliers"}, "--ratio", ratio, "R", "least ratio to the median (default 1000)").not_negative();
 }
 
 void ProbeWords::refuse_others() const {
-  struct Use {
-    const char* option;
-    bool given;
-    std::vector<std::string_view> operations;
-  };
-  const std::vector<Use> uses = {{"OTHER", other.has_value(), {"compare"}},
-                                 {"--points", points.has_value(), {"capture", "patch", "compare"}},
-                                 {"--token", token.has_value(), {"lens", "dla", "ablate", "patch", "saliency"}},
-                                 {"--versus", versus.has_value(), {"dla", "ablate", "patch", "saliency"}},
-                                 {"--mid", mid, {"lens"}},
-                                 {"--no-norm", no_norm, {"lens"}},
-                                 {"--top", top.has_value(), {"lens", "outliers"}},
-                                 {"--position", position.has_value(), {"dla"}},
-                                 {"--parts", parts.has_value(), {"ablate"}},
-                                 {"--with", with.has_value(), {"ablate"}},
-                                 {"--reference", reference.has_value(), {"ablate"}},
-                                 {"--by-position", by_position, {"ablate"}},
-                                 {"--clean", clean.has_value(), {"patch"}},
-                                 {"--corrupt", corrupt.has_value(), {"patch"}},
-                                 {"--by", by.has_value(), {"patch"}},
-                                 {"--approximate", approximate, {"patch"}},
-                                 {"--confirm", confirm.has_value(), {"patch"}},
-                                 {"--reverse", reverse, {"patch"}},
-                                 {"--fuse", fuse.has_value(), {"rollout"}},
-                                 {"--layer", layer.has_value(), {"rollout", "steer"}},
-                                 {"--method", method.has_value(), {"saliency"}},
-                                 {"--steps", steps.has_value(), {"saliency"}},
-                                 {"--rule", rule.has_value(), {"saliency"}},
-                                 {"--baseline", baseline.has_value(), {"saliency"}},
-                                 {"--positive", positive.has_value(), {"steer"}},
-                                 {"--negative", negative.has_value(), {"steer"}},
-                                 {"--at", at.has_value(), {"steer"}},
-                                 {"--length", length.has_value(), {"heads", "scan"}},
-                                 {"--sink", sink.has_value(), {"heads", "scan"}},
-                                 {"--min", least.has_value(), {"outliers"}},
-                                 {"--ratio", ratio.has_value(), {"outliers"}}};
-  for (const Use& use : uses) {
-    if (!use.given || std::ranges::find(use.operations, operation) != use.operations.end()) continue;
-    std::vector<std::string> names(use.operations.begin(), use.operations.end());
-    throw bad_usage("{} has no effect on {}; it belongs to {}", use.option, operation, join(names, ", "));
-  }
+  for (const Limit& limit : limits_)
+    if (limit.is_given() && std::ranges::find(limit.operations, operation) == limit.operations.end())
+      throw bad_usage("{} has no effect on {}; it belongs to {}", limit.option, operation,
+                      join(limit.operations, ", "));
 }
 
 std::vector<Prompt> ProbeWords::read_prompts(const library::ProbePrompts& prompts) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,15 @@ struct ProbeWords {
   [[nodiscard]] std::optional<probe::Metric> metric(const library::ProbePrompts& prompts) const;
   /// Returns the factors of --scale.
   [[nodiscard]] std::vector<probe::Scaling> given_scalings() const;
+
+ private:
+  /// An option that only some operations have.
+  struct Limit {
+    const char* option;
+    std::vector<std::string> operations;
+    std::function<bool()> is_given;
+  };
+  std::vector<Limit> limits_;  // made by declare(), and valid where it was called
 };
 
 /// Returns a prompt of text, or of ids if it begins with "#": "#464,2746".

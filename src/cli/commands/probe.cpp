@@ -49,12 +49,14 @@ struct ProbeCommand : ProbeWords {
     const Operation& chosen = operation_named();
     if (!model) throw bad_usage("attn probe {} needs a model: attn probe {} MODEL", operation, operation);
     refuse_others();
-    if (list) chosen_points_only();
+    if (list && has_prompts())
+      throw bad_usage("--list shows the points for every prompt; give no --prompt or --ids with it");
     if (list || !chosen.writes_arrays) {
       common.output = target;
       common.check_ending();
+    } else {
+      refuse_picture();
     }
-    if (chosen.writes_arrays && !list) refuse_picture();
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     loaded_.emplace(open::load_model(model, execution, common.console));
     subject_ = std::make_unique<probe::Subject>(*loaded_, execution, *backend, common.console, given_scalings());
@@ -96,10 +98,6 @@ struct ProbeCommand : ProbeWords {
   }
 
   [[nodiscard]] bool has_prompts() const { return !words.texts.empty() || !words.ids.empty() || words.file; }
-
-  void chosen_points_only() const {
-    if (has_prompts()) throw bad_usage("--list shows the points for every prompt; give no --prompt or --ids with it");
-  }
 
   [[nodiscard]] report::TokenWord word() const {
     return [this](probe::Id id) { return prompts_ ? prompts_->word(id) : fmt::format("#{}", id); };
@@ -158,14 +156,9 @@ struct ProbeCommand : ProbeWords {
     probe::AblateOptions options;
     options.heads = options.mlp = options.attention = false;
     for (const std::string& part : split(parts.value_or("heads,mlp"), ',')) {
-      if (part == "heads")
-        options.heads = true;
-      else if (part == "attn")
-        options.attention = true;
-      else if (part == "mlp")
-        options.mlp = true;
-      else
+      if (part != "heads" && part != "attn" && part != "mlp")
         throw bad_usage("--parts '{}': the parts are heads, attn and mlp", printable(part));
+      (part == "heads" ? options.heads : part == "attn" ? options.attention : options.mlp) = true;
     }
     const std::string how = with.value_or("zero");
     if (by_position && (how != "mean" || !reference))
@@ -252,9 +245,9 @@ struct ProbeCommand : ProbeWords {
     const std::vector<Prompt> more = read_prompt_file(*prompts_, *positive),
                               less = read_prompt_file(*prompts_, *negative);
     const probe::Points all = subject_->lower(1, more.front()).points;
-    const probe::Block& block = *all.last_stack()[static_cast<std::size_t>(
-        index_of("--layer", layer.value_or(-1), std::ssize(all.last_stack())))];
-    const std::string point = fmt::format("{}resid_post.{}", block.stack.empty() ? "" : block.stack + ".", block.layer);
+    const std::vector<const probe::Block*> blocks = all.last_stack();
+    const std::int64_t index = index_of("--layer", layer.value_or(-1), std::ssize(blocks));
+    const std::string point = blocks[static_cast<std::size_t>(index)]->name("resid_post");
     const std::string where = at.value_or("last");
     const Tensor vector = probe::steering_vector(*subject_, more, less, point,
                                                  where == "last" ? probe::SteerAt::last : probe::SteerAt::mean);
@@ -265,12 +258,8 @@ struct ProbeCommand : ProbeWords {
   }
 
   ProbeFindings heads() {
-    const bool given = has_prompts();
-    if (given && length) throw bad_usage("--length belongs to the random sequence that runs without a prompt");
-    if (given)
-      given_ = read_prompts(*prompts_);
-    else
-      given_ = {random_prompt()};
+    if (has_prompts() && length) throw bad_usage("--length belongs to the random sequence that runs without a prompt");
+    given_ = has_prompts() ? read_prompts(*prompts_) : std::vector{random_prompt()};
     return report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3));
   }
 
@@ -293,21 +282,15 @@ struct ProbeCommand : ProbeWords {
   ProbeFindings compare() {
     if (!other && scalings.empty())
       throw bad_usage("compare needs a second model, or --scale for a change of the first");
-    std::optional<open::LoadedModel> second;
-    std::unique_ptr<probe::Subject> others;
-    std::unique_ptr<probe::Subject> plain;
-    if (other)
-      second.emplace(open::load_model(other, execution, common.console));
-    else
-      plain = std::make_unique<probe::Subject>(*loaded_, execution, subject_->backend(), common.console);
-    if (other)
-      others =
-          std::make_unique<probe::Subject>(*second, execution, subject_->backend(), common.console, given_scalings());
+    std::optional<open::LoadedModel> loaded;
+    if (other) loaded.emplace(open::load_model(other, execution, common.console));
+    // Without another model, the scaled one is compared with itself without the factors.
+    const probe::Subject second(other ? *loaded : *loaded_, execution, subject_->backend(), common.console,
+                                other ? given_scalings() : std::vector<probe::Scaling>());
     const std::string wanted = points.value_or("attn_out,mlp_out,resid_post");
-    const probe::Subject& a = plain ? *plain : *subject_;
-    const probe::Subject& b = others ? *others : *subject_;
-    std::string described = other ? *other : join(scalings, ", ");
-    return report::findings_of(probe::compare(a, b, given_, wanted), described);
+    const auto compared =
+        other ? probe::compare(*subject_, second, given_, wanted) : probe::compare(second, *subject_, given_, wanted);
+    return report::findings_of(compared, other ? *other : join(scalings, ", "));
   }
 
   ProbeFindings scan() {
@@ -316,10 +299,7 @@ struct ProbeCommand : ProbeWords {
     if (predicts) all.emplace_back("lens", lens());
     if (predicts) all.emplace_back("ablate", ablate());
     all.emplace_back("outliers", outliers());
-    const std::vector<Prompt> prompt = given_;
-    given_ = {random_prompt()};
-    all.emplace_back("heads", report::findings_of(probe::head_scores(*subject_, only()), sink.value_or(0.3)));
-    given_ = prompt;
+    all.emplace_back("heads", report::findings_of(probe::head_scores(*subject_, random_prompt()), sink.value_or(0.3)));
     return report::joined_findings(std::move(all));
   }
 
@@ -332,11 +312,10 @@ struct ProbeCommand : ProbeWords {
   }
 
   void finish(ProbeFindings findings) {
-    const Prompt one{{0}, {0}, {}};
-    const probe::Lowered lowered = subject_->lower(1, given_.empty() ? one : given_.front());
+    const probe::Lowered lowered = subject_->lower(1, given_.empty() ? Prompt{{0}, {0}, {}} : given_.front());
     report_.setting = library::setting_of(*loaded_, lowered.graph, subject_->backend(), execution);
     report_.word = word();
-    for (const Prompt& prompt : given_) report_.prompts.push_back({prompt.ids, prompt.encoder, prompt.text});
+    report_.prompts = given_;
     report_.findings = std::move(findings);
     const Format form = common.form();
     const bool picture = is_picture(form);

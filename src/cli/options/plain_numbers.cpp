@@ -1,13 +1,13 @@
 #include "options/plain_numbers.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "attn/base/parse_number.h"
 #include "options/option_tree.h"
 
 namespace attn::cli {
@@ -17,10 +17,7 @@ namespace {
 template <typename Number>
 std::optional<Number> parsed(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return parse_number<Number>(text);
 }
 
 // CLI11 requires an error text, but does not show it: usage.h makes the message from the option's limits.

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "options/environment.h"
 #include "options/option_tree.h"
@@ -65,14 +65,12 @@ std::string expectation(const OptionSpec& spec, const std::string& value) {
     const std::string meant = did_you_mean(value, std::span<const std::string>(spec.choices));
     return fmt::format("expected {}{}", join(spec.choices, ", "), meant);
   }
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool is_number = error == std::errc() && end == value.data() + value.size();
+  const auto number = parse_number<double>(value);
   if (spec.kind == "SEED") return "expected a whole number from 0 to 2^64 - 1";
   // If every number is in range, the rejected value has a fraction, or too many digits for the type.
   const bool has_fraction = value.find_first_of(".e") != std::string::npos;
-  if (is_number && !has_fraction && number >= 2147483648.0 && is_whole(spec.kind)) return "expected a smaller number";
-  if (is_number && is_whole(spec.kind) && (spec.limits.empty() || has_fraction)) return "expected a whole number";
+  if (number && !has_fraction && *number >= 2147483648.0 && is_whole(spec.kind)) return "expected a smaller number";
+  if (number && is_whole(spec.kind) && (spec.limits.empty() || has_fraction)) return "expected a whole number";
   return "expected " + (spec.limits.empty() ? std::string("a number") : spec.limits);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/train/epoch_callbacks.h"
 
@@ -38,9 +39,10 @@ class Arguments {
   void take(const char* key, std::int64_t& value) {
     const auto text = find(key);
     if (!text) return;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error != std::errc() || end != text->data() + text->size() || value < 0)
+    const auto number = parse_number<std::int64_t>(*text);
+    if (!number || *number < 0)
       throw bad_usage("{}: {} '{}': expected an integer from 0", option_, key, printable(*text));
+    value = *number;
   }
   void take(const char* key, bool& value) {
     const auto text = find(key);
@@ -64,11 +66,9 @@ class Arguments {
     return found == given_.end() ? std::nullopt : std::optional(found->second);
   }
   [[nodiscard]] double number(const char* key, const std::string& text) const {
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      throw bad_usage("{}: {} '{}': expected a number", option_, key, printable(text));
-    return value;
+    const auto value = parse_number<double>(text);
+    if (!value) throw bad_usage("{}: {} '{}': expected a number", option_, key, printable(text));
+    return *value;
   }
 
   const char* option_;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "arguments/shared_options.h"
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/train/compile_changes.h"
@@ -22,14 +22,12 @@ namespace {
 std::int64_t shuffled_block_of(const std::string& text) {
   constexpr std::string_view kBlock = "block:";
   if (text == "rows") return 0;
-  std::int64_t rows = 0;
-  const char* const end = text.data() + text.size();
-  const bool is_block = text.starts_with(kBlock);
-  const auto [last, error] = std::from_chars(text.data() + (is_block ? kBlock.size() : 0), end, rows);
-  if (!is_block || error != std::errc() || last != end || rows < 1)
+  const auto rows = text.starts_with(kBlock) ? parse_number<std::int64_t>(std::string_view(text).substr(kBlock.size()))
+                                             : std::nullopt;
+  if (!rows || *rows < 1)
     throw bad_usage("--shuffle '{}': expected rows, or block:N with a number of rows, as in block:4096",
                     printable(text));
-  return rows;
+  return *rows;
 }
 
 }  // namespace

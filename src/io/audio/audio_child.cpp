@@ -3,10 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <new>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "audio/audio_decoder.h"
 #include "companion/child.h"
@@ -16,20 +14,10 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kModes = {"read"};
 
-std::string work(const ChildTask& task, Channel& channel) {
-  constexpr std::int64_t kProgram = std::int64_t{256} << 20;  // memory for the program and the library
-  try {
-    if (task.size > kMaxAudioBytes) return "the file is too large";
-    confine({kAudioMilliseconds, kProgram + task.size, false});
-    const std::vector<std::uint8_t> file = bytes_of(task);
-    send_audio(file, channel);
-    return {};
-  } catch (const AudioRefused& refused) {
-    return refused.what();
-  } catch (const std::bad_alloc&) {
-    return "needs more memory than a sound should";
-  }
-}
+constexpr std::int64_t kProgram = std::int64_t{256} << 20;  // memory for the program and the library
+constexpr Decoding kDecoding{"a sound", kMaxAudioBytes, {kAudioMilliseconds, kProgram, false}, send_audio};
+
+std::string work(const ChildTask& task, Channel& channel) { return decode_confined(kDecoding, task, channel); }
 
 std::string version() { return std::string("libFLAC ") + FLAC__VERSION_STRING; }
 

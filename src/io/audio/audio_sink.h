@@ -4,33 +4,27 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "audio/audio_records.h"
+#include "companion/child.h"
 
 namespace attn::io {
-
-/// The reason why a file is rejected, in words that follow the file's name.
-class AudioRefused : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Sends the rate of a sound and its samples.
 class AudioSink {
  public:
   explicit AudioSink(Channel& out) : out_(out) {}
 
-  /// Throws AudioRefused if the format is not accepted.
+  /// Throws FileRefused if the format is not accepted.
   void begin(std::uint32_t rate, std::uint32_t channels) {
     if (channels == 0 || channels > kMostAudioChannels)
-      throw AudioRefused("the sound has " + std::to_string(channels) + " channels; expected 1 to " +
-                         std::to_string(kMostAudioChannels));
+      throw FileRefused("the sound has " + std::to_string(channels) + " channels; expected 1 to " +
+                        std::to_string(kMostAudioChannels));
     if (rate < kLeastAudioRate || rate > kMostAudioRate)
-      throw AudioRefused("the sound has " + std::to_string(rate) + " samples per second; expected " +
-                         std::to_string(kLeastAudioRate) + " to " + std::to_string(kMostAudioRate));
+      throw FileRefused("the sound has " + std::to_string(rate) + " samples per second; expected " +
+                        std::to_string(kLeastAudioRate) + " to " + std::to_string(kMostAudioRate));
     channels_ = channels;
     out_.put_u8(static_cast<std::uint8_t>(AudioTag::rate));
     out_.put_u32(rate);
@@ -41,17 +35,17 @@ class AudioSink {
     for (const double sample : samples) sum += sample;
     const auto mixed = static_cast<float>(sum / static_cast<double>(channels_));
     if (!std::isfinite(mixed))
-      throw AudioRefused("sample " + std::to_string(count_) + " is NaN or too large for a float");
+      throw FileRefused("sample " + std::to_string(count_) + " is NaN or too large for a float");
     if (count_ == kMaxAudioSamples)
-      throw AudioRefused("the sound has more than " + std::to_string(kMaxAudioSamples) +
-                         " samples; split it into several files");
+      throw FileRefused("the sound has more than " + std::to_string(kMaxAudioSamples) +
+                        " samples; split it into several files");
     ++count_;
     kept_.push_back(mixed);
     if (kept_.size() == kMostInRecord) send();
   }
-  /// Throws AudioRefused if there were no samples.
+  /// Throws FileRefused if there were no samples.
   void end() {
-    if (count_ == 0) throw AudioRefused("the sound has no samples");
+    if (count_ == 0) throw FileRefused("the sound has no samples");
     send();
   }
 

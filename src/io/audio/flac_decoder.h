@@ -25,7 +25,7 @@ class FlacDecoder {
     FLAC__stream_decoder_set_md5_checking(decoder_.get(), 1);
   }
 
-  /// Sends the sound. Throws AudioRefused.
+  /// Sends the sound. Throws FileRefused.
   void send(AudioSink& out) {
     out_ = &out;
     if (FLAC__stream_decoder_init_stream(decoder_.get(), read, nullptr, nullptr, nullptr, nullptr, write, nullptr,
@@ -37,11 +37,11 @@ class FlacDecoder {
     if (state == FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR) throw std::bad_alloc();
     const FLAC__uint64 announced = FLAC__stream_decoder_get_total_samples(decoder_.get());
     const bool same = FLAC__stream_decoder_finish(decoder_.get()) != 0;
-    if (!ended || !same) throw AudioRefused("a damaged FLAC file");
+    if (!ended || !same) throw FileRefused("a damaged FLAC file");
     if (announced > count_)
-      throw AudioRefused("a FLAC file that is cut: " + std::to_string(announced) + " samples are announced, but " +
-                         std::to_string(count_) + " are there");
-    if (count_ == 0) throw AudioRefused("the sound has no samples");
+      throw FileRefused("a FLAC file that is cut: " + std::to_string(announced) + " samples are announced, but " +
+                        std::to_string(count_) + " are there");
+    if (count_ == 0) throw FileRefused("the sound has no samples");
     out.end();
   }
 
@@ -75,7 +75,7 @@ class FlacDecoder {
     FlacDecoder& own = self(data);
     if (own.failure_) return;
     own.failure_ = std::make_exception_ptr(
-        AudioRefused(std::string("a damaged FLAC file: ") + FLAC__StreamDecoderErrorStatusString[status]));
+        FileRefused(std::string("a damaged FLAC file: ") + FLAC__StreamDecoderErrorStatusString[status]));
   }
 
   void take(const FLAC__FrameHeader& header, const FLAC__int32* const buffer[]) {
@@ -86,7 +86,7 @@ class FlacDecoder {
     }
     if (header.sample_rate != first_.sample_rate || header.channels != first_.channels ||
         header.bits_per_sample != first_.bits_per_sample || header.bits_per_sample == 0)
-      throw AudioRefused("a FLAC file whose format changes");
+      throw FileRefused("a FLAC file whose format changes");
     const auto whole = static_cast<double>(std::uint64_t{1} << (header.bits_per_sample - 1));
     frame_.resize(header.channels);
     for (std::uint32_t i = 0; i < header.blocksize; ++i, ++count_) {

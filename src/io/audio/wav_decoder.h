@@ -18,7 +18,7 @@ class WavDecoder {
  public:
   explicit WavDecoder(std::span<const std::uint8_t> file) : file_(file) {}
 
-  /// Sends the sound. Throws AudioRefused.
+  /// Sends the sound. Throws FileRefused.
   void send(AudioSink& out) {
     constexpr std::size_t kRiffHeader = 12;
     std::size_t at = kRiffHeader;
@@ -28,12 +28,12 @@ class WavDecoder {
       at += kChunkHeader;
       if (id == "data") return send_samples(out, at, size);
       if (size > file_.size() - at)
-        throw AudioRefused("a damaged WAV file: a part of " + std::to_string(size) + " bytes, of which " +
-                           std::to_string(file_.size() - at) + " are there");
+        throw FileRefused("a damaged WAV file: a part of " + std::to_string(size) + " bytes, of which " +
+                          std::to_string(file_.size() - at) + " are there");
       if (id == "fmt ") read_format(at, size);
       at += size + size % 2;
     }
-    throw AudioRefused("a damaged WAV file: it has no part with samples");
+    throw FileRefused("a damaged WAV file: it has no part with samples");
   }
 
  private:
@@ -58,7 +58,7 @@ class WavDecoder {
 
   void read_format(std::size_t at, std::uint64_t size) {
     constexpr std::uint64_t kPlain = 16, kWithSubformat = 40;
-    if (size < kPlain) throw AudioRefused("a damaged WAV file: its format has " + std::to_string(size) + " bytes");
+    if (size < kPlain) throw FileRefused("a damaged WAV file: its format has " + std::to_string(size) + " bytes");
     Format found;
     found.tag = number(at, 2);
     found.channels = static_cast<std::uint32_t>(number(at + 2, 2));
@@ -66,7 +66,7 @@ class WavDecoder {
     const std::uint64_t frame = number(at + 12, 2);
     found.bits = number(at + 14, 2);
     if (found.tag == kExtensible) {
-      if (size < kWithSubformat) throw AudioRefused("a damaged WAV file: its extensible format is cut");
+      if (size < kWithSubformat) throw FileRefused("a damaged WAV file: its extensible format is cut");
       constexpr std::string_view kRest("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);
       found.tag = text(at + 26, kRest.size()) == kRest ? number(at + 24, 2) : 0;
     }
@@ -79,20 +79,20 @@ class WavDecoder {
     const bool integers = found.tag == kPcm && (bits == 8 || bits == 16 || bits == 24 || bits == 32);
     const bool floats = found.tag == kFloat && (bits == 32 || bits == 64);
     if (!integers && !floats)
-      throw AudioRefused("a WAV file of format " + std::to_string(found.tag) + " with " + std::to_string(bits) +
-                         " bits; expected PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64");
+      throw FileRefused("a WAV file of format " + std::to_string(found.tag) + " with " + std::to_string(bits) +
+                        " bits; expected PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64");
     if (frame != found.channels * bits / 8)
-      throw AudioRefused("a damaged WAV file: " + std::to_string(found.channels) + " channels of " +
-                         std::to_string(bits) + " bits cannot take " + std::to_string(frame) + " bytes");
+      throw FileRefused("a damaged WAV file: " + std::to_string(found.channels) + " channels of " +
+                        std::to_string(bits) + " bits cannot take " + std::to_string(frame) + " bytes");
   }
 
   void send_samples(AudioSink& out, std::size_t at, std::uint64_t size) {
-    if (!format_) throw AudioRefused("a damaged WAV file: its samples have no format");
+    if (!format_) throw FileRefused("a damaged WAV file: its samples have no format");
     const std::size_t rest = file_.size() - at;
     const bool open = size == kOpenSize || size == kOtherOpenSize;
     if (size > rest && !open)
-      throw AudioRefused("a WAV file that is cut: " + std::to_string(size) + " bytes of samples are announced, but " +
-                         std::to_string(rest) + " are there");
+      throw FileRefused("a WAV file that is cut: " + std::to_string(size) + " bytes of samples are announced, but " +
+                        std::to_string(rest) + " are there");
     out.begin(format_->rate, format_->channels);
     const std::size_t bytes = format_->bits / 8, frame = bytes * format_->channels;
     const std::size_t count = (open ? rest : static_cast<std::size_t>(size)) / frame;

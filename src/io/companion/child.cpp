@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <new>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 
 #if defined(ATTN_COVERAGE)
 extern "C" void __gcov_dump();
@@ -39,8 +40,8 @@ void limit(__rlimit_resource resource, std::int64_t most) {
 }
 
 bool number(std::string_view text, std::int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+  value = parse_number<std::int64_t>(text).value_or(-1);
+  return value >= 0;
 }
 
 int print(const std::string& version) {
@@ -104,6 +105,26 @@ std::vector<std::uint8_t> bytes_of(const ChildTask& task) {
   }
   out.resize(done);
   return out;
+}
+
+std::string_view format_of(std::string_view file, std::span<const Signature> signatures) {
+  for (const Signature& known : signatures)
+    if (file.size() > known.at && file.substr(known.at).starts_with(known.bytes)) return known.format;
+  return "";
+}
+
+std::string decode_confined(const Decoding& decoding, const ChildTask& task, Channel& channel) {
+  try {
+    if (task.size > decoding.most_bytes) return "the file is too large";
+    confine({decoding.most.milliseconds, decoding.most.memory + task.size, decoding.most.writes});
+    const std::vector<std::uint8_t> file = bytes_of(task);
+    decoding.send(file, channel);
+    return {};
+  } catch (const FileRefused& refused) {
+    return refused.what();
+  } catch (const std::bad_alloc&) {
+    return fmt::format("needs more memory than {} should", decoding.kind);
+  }
 }
 
 void run_child(const Child& child, int count, char** words) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,34 @@ void confine(const Confinement& most);
 
 /// Reads the whole range; a file that shrinks meanwhile gives fewer bytes.
 [[nodiscard]] std::vector<std::uint8_t> bytes_of(const ChildTask& task);
+
+/// Bytes that mark a format, at a place of the file.
+struct Signature {
+  std::string_view bytes;
+  std::size_t at;
+  std::string_view format;
+};
+
+/// Returns the format of a file; "" if it has none of the signatures.
+[[nodiscard]] std::string_view format_of(std::string_view file, std::span<const Signature> signatures);
+
+/// The reason why a file is rejected, in words that follow the file's name.
+class FileRefused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The decoding of files of one kind.
+struct Decoding {
+  std::string_view kind;  ///< for messages: "an image"
+  std::int64_t most_bytes;
+  Confinement most;  ///< for an empty file
+  /// Sends what the file contains. Throws FileRefused and std::bad_alloc.
+  void (*send)(std::span<const std::uint8_t> file, Channel& channel);
+};
+
+/// Decodes a file within its limits. Returns the error message; "" if all went well.
+[[nodiscard]] std::string decode_confined(const Decoding& decoding, const ChildTask& task, Channel& channel);
 
 /// A companion program.
 struct Child {

@@ -1,33 +1,18 @@
 #include "image/image_answer.h"
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "attn/base/error.h"
-#include "attn/base/text.h"
+#include "companion/file_decoder.h"
 #include "image/image_records.h"
 
 namespace attn::io {
-namespace {
-
-/// Returns the tag of the next record. Throws the reason why attn-image rejected the file.
-ImageTag next_tag(Channel& channel, const std::string& place) {
-  const auto tag = static_cast<ImageTag>(channel.u8());
-  if (tag == ImageTag::error) throw bad_input("{}: {}", place, printable(channel.text()));
-  return tag;
-}
-
-}  // namespace
 
 Tensor read_image_answer(Channel& channel, const std::string& place) {
-  const auto expect = [&](ImageTag tag) {
-    if (next_tag(channel, place) != tag) throw ChannelBroken{ChannelBroken::Reason::invalid_data};
-  };
+  const auto expect = [&](ImageTag tag) { expect_valid(answer_tag(channel, place) == static_cast<std::uint8_t>(tag)); };
   expect(ImageTag::size);
   const std::int64_t height = channel.u32(), width = channel.u32();
-  if (height < 1 || width < 1 || height > kMaxImagePixels / width)
-    throw ChannelBroken{ChannelBroken::Reason::invalid_data};
+  expect_valid(height >= 1 && width >= 1 && height <= kMaxImagePixels / width);
   std::vector<std::byte> pixels;
   const auto row = static_cast<std::size_t>(width) * 3;
   for (std::int64_t y = 0; y < height; ++y) {

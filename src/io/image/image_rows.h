@@ -3,30 +3,24 @@
 
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string>
 
+#include "companion/child.h"
 #include "image/image_records.h"
 
 namespace attn::io {
-
-/// The reason why a file is rejected, in words that follow the file's name.
-class ImageRefused : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Sends the size of an image and its rows.
 class ImageRows {
  public:
   explicit ImageRows(Channel& out) : out_(out) {}
 
-  /// Throws ImageRefused if the image is too large.
+  /// Throws FileRefused if the image is too large.
   void begin(std::uint32_t height, std::uint32_t width) {
-    if (height == 0 || width == 0) throw ImageRefused("the image has no pixels");
+    if (height == 0 || width == 0) throw FileRefused("the image has no pixels");
     if (height > kMaxImagePixels / width)
-      throw ImageRefused("the image has " + std::to_string(width) + " by " + std::to_string(height) +
-                         " pixels; at most " + std::to_string(kMaxImagePixels) + " are allowed");
+      throw FileRefused("the image has " + std::to_string(width) + " by " + std::to_string(height) +
+                        " pixels; at most " + std::to_string(kMaxImagePixels) + " are allowed");
     out_.put_u8(static_cast<std::uint8_t>(ImageTag::size));
     out_.put_u32(height);
     out_.put_u32(width);

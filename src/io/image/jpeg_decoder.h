@@ -32,7 +32,7 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
   ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
 
-  /// Sends the image. Throws ImageRefused.
+  /// Sends the image. Throws FileRefused.
   void send(ImageRows& out) {
     guarded([this] {
       jpeg_mem_src(&info_, file_.data(), file_.size());
@@ -40,7 +40,7 @@ class JpegDecoder {
     });
     const int channels = info_.num_components;
     if (channels != 1 && channels != 3 && channels != 4)
-      throw ImageRefused("a JPEG image of " + std::to_string(channels) + " channels; expected 1, 3 or 4");
+      throw FileRefused("a JPEG image of " + std::to_string(channels) + " channels; expected 1, 3 or 4");
     out.begin(info_.image_height, info_.image_width);
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
     guarded([this] { jpeg_start_decompress(&info_); });
@@ -68,7 +68,7 @@ class JpegDecoder {
   /// Calls the library, which leaves `body` by a jump on an error. `body` must not own anything.
   template <typename Body>
   void guarded(const Body& body) {
-    if (setjmp(errors_.jump) != 0) throw ImageRefused(std::string("a damaged JPEG image: ") + errors_.text.data());
+    if (setjmp(errors_.jump) != 0) throw FileRefused(std::string("a damaged JPEG image: ") + errors_.text.data());
     body();
   }
 

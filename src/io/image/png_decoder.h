@@ -26,7 +26,7 @@ class PngDecoder {
     check(spng_set_png_buffer(context_.get(), file.data(), file.size()));
   }
 
-  /// Sends the image. Throws ImageRefused.
+  /// Sends the image. Throws FileRefused.
   void send(ImageRows& out) {
     check(spng_get_ihdr(context_.get(), &header_));
     out.begin(header_.height, header_.width);
@@ -53,7 +53,7 @@ class PngDecoder {
 
  private:
   static void check(int status) {
-    if (status != SPNG_OK) throw ImageRefused(std::string("a damaged PNG image: ") + spng_strerror(status));
+    if (status != SPNG_OK) throw FileRefused(std::string("a damaged PNG image: ") + spng_strerror(status));
   }
 
   /// Colors beyond the palette are black, as in Pillow.

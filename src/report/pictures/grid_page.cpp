@@ -13,10 +13,7 @@ namespace {
 constexpr std::size_t kMostRecords = 2000;
 
 Json grid_section(const Grid& grid) {
-  double largest = 0;
-  for (const std::vector<double>& row : grid.values)
-    for (const double value : row)
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  const double largest = grid.largest();
   Json values = Json::array(), texts = Json::array();
   for (std::size_t r = 0; r < grid.rows.size(); ++r) {
     Json numbers = Json::array(), words = Json::array();
@@ -46,7 +43,7 @@ Json grid_section(const Grid& grid) {
 std::string grid_page(const std::string& title, const ProbeReport& report) {
   Page page;
   page.title = page_text(title);
-  for (const ProbePrompt& prompt : report.prompts) {
+  for (const probe::Prompt& prompt : report.prompts) {
     std::string tokens = "tokens:";
     for (const std::int32_t id : prompt.ids) tokens += " " + report.word(id);
     page.about.push_back(page_text(tokens));

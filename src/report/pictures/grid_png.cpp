@@ -50,10 +50,7 @@ Color blended(const Color& color, double share) {
 
 void draw_grid(Canvas& canvas, const Grid& grid, double y) {
   const GridSize size = size_of(grid);
-  double largest = 0;
-  for (const std::vector<double>& row : grid.values)
-    for (const double value : row)
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  const double largest = grid.largest();
   canvas.text({kPngMargin, y += kPngLine}, printable(grid.title), kPngInk, true);
   y += kPngLine;
   const auto left_of = [&](std::size_t column) { return size.left + size.cell * static_cast<double>(column); };

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "attn/report/probe_view.h"
+#include "attn/report/grid.h"
 
 namespace attn::report {
 

@@ -32,14 +32,6 @@ text { fill: #e6eaf1; }
 }
 )";
 
-double largest_in(const Grid& grid) {
-  double out = 0;
-  for (const std::vector<double>& row : grid.values)
-    for (const double value : row)
-      if (std::isfinite(value)) out = std::max(out, std::abs(value));
-  return out;
-}
-
 std::size_t longest_name(const std::vector<std::string>& names) {
   std::size_t out = 0;
   for (const std::string& name : names)
@@ -67,7 +59,7 @@ class GridFigure {
       else
         upright(x + 4, y_ - 5, grid.columns[i]);
     }
-    const double most = largest_in(grid);
+    const double most = grid.largest();
     for (std::size_t row = 0; row < grid.rows.size(); ++row) {
       text(kGridMargin, y_ + kGridRow - 7, "", grid.rows[row]);
       for (std::size_t column = 0; column < grid.values[row].size(); ++column)

@@ -1,9 +1,9 @@
 #include "attn/report/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/report/terminal.h"
 
@@ -48,16 +48,10 @@ void append_line(std::string& out, std::string line) {
   out += line + '\n';
 }
 
-bool is_number(std::string_view text) {
-  double value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size();
-}
-
 std::string csv_cell(const std::string& cell) {
   std::string text = printable(cell);
   constexpr std::string_view kFormulaStarts = "=+-@";
-  if (!text.empty() && kFormulaStarts.find(text.front()) != std::string_view::npos && !is_number(text)) {
+  if (!text.empty() && kFormulaStarts.find(text.front()) != std::string_view::npos && !parse_number<double>(text)) {
     text.insert(0, 1, '\'');
   }
   if (text.find_first_of(",\"") == std::string::npos) return text;

@@ -25,10 +25,7 @@ std::string cell_number(double value, double largest, bool is_signed) {
 }
 
 std::string grid_text(const Grid& grid) {
-  double largest = 0;
-  for (const std::vector<double>& row : grid.values)
-    for (const double value : row)
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  const double largest = grid.largest();
   const auto word = [&](std::size_t row, std::size_t column) {
     return grid.words.empty() ? cell_number(grid.values[row][column], largest, grid.is_signed)
                               : grid.words[row][column];
@@ -57,6 +54,12 @@ std::string grid_text(const Grid& grid) {
   }
   return out + plain_table(table) +
          fmt::format("the {} largest of {}; -o has all of them\n", count, with_commas(std::ssize(cells)));
+}
+
+std::string grids_text(const std::vector<Grid>& grids) {
+  std::string out;
+  for (const Grid& grid : grids) out += grid_text(grid) + '\n';
+  return out;
 }
 
 Table grid_rows(const std::vector<Grid>& grids) {

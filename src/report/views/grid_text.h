@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "attn/report/probe_view.h"
+#include "attn/report/grid.h"
+#include "attn/report/table.h"
 
 namespace attn::report {
 
@@ -12,6 +14,8 @@ namespace attn::report {
 
 /// Returns the grid as a table, or its ten largest cells if it has more than 16 columns.
 [[nodiscard]] std::string grid_text(const Grid& grid);
+/// Returns the texts of all grids, each with an empty line after it.
+[[nodiscard]] std::string grids_text(const std::vector<Grid>& grids);
 
 /// Returns the rows of all grids: title, row, column, value.
 [[nodiscard]] Table grid_rows(const std::vector<Grid>& grids);

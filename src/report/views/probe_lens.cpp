@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
 #include "attn/report/probe_view.h"
 #include "grid_text.h"
+#include "records.h"
 
 namespace attn::report {
 namespace {
@@ -59,23 +59,9 @@ ProbeFindings findings_of(const Lens& lens, const probe::Prompt& prompt, bool no
     for (std::size_t at = 0; at < positions; ++at) cells.push_back(lens_cell_json(lens, i, at, word));
   out.members.emplace_back("cells", std::move(cells));
 
-  out.rows = {{{"point"},
-               {"position"},
-               {"token"},
-               {"log_prob"},
-               {"entropy_nats"},
-               {"kl_to_final"},
-               {"target"},
-               {"target_log_prob"},
-               {"target_rank"}},
-              {}};
-  Grid grid{norm ? "probability of the best token" : "probability of the best token, without the final norm",
-            "Point",
-            {},
-            {},
-            {},
-            false,
-            {}};
+  Json best_tokens = Json::array();
+  Grid grid{"probability of the best token", "Point", {}, {}, {}, false};
+  if (!norm) grid.title += ", without the final norm";
   for (std::size_t at = 0; at < positions; ++at)
     grid.columns.push_back(positions == 1 ? "class" : fmt::format("{} {}", at, word(prompt.ids[at])));
   for (std::size_t i = lens.points.size(); i-- > 0;) {
@@ -87,13 +73,19 @@ ProbeFindings findings_of(const Lens& lens, const probe::Prompt& prompt, bool no
       const probe::TokenProbability& best = cell.top.front();
       grid.values.back().push_back(std::exp(best.log_prob));
       grid.words.back().push_back(fmt::format("{} {}", word(best.token), probability_text(best.log_prob)));
-      const auto& target = cell.target;
-      out.rows.rows.push_back({lens.points[i], std::to_string(at), word(best.token), python_repr(best.log_prob),
-                               python_repr(cell.entropy), python_repr(cell.kl_to_final),
-                               target ? word(target->token) : "", target ? python_repr(target->log_prob) : "",
-                               target ? std::to_string(target->rank) : ""});
+      best_tokens.push_back({{"point", lens.points[i]},
+                             {"position", at},
+                             {"token", json_text(word(best.token))},
+                             {"log_prob", best.log_prob},
+                             {"entropy_nats", cell.entropy},
+                             {"kl_to_final", cell.kl_to_final},
+                             {"target", cell.target ? json_text(word(cell.target->token)) : Json()},
+                             {"target_log_prob", cell.target ? Json(cell.target->log_prob) : Json()},
+                             {"target_rank", cell.target ? Json(cell.target->rank) : Json()}});
     }
   }
+  out.rows = csv_rows(best_tokens, {"point", "position", "token", "log_prob", "entropy_nats", "kl_to_final", "target",
+                                    "target_log_prob", "target_rank"});
   if (!norm) out.text = "without the final norm\n\n";
   out.text += positions <= kMostLensPositions ? grid_text(grid) + '\n' : "";
   out.text += last_position_text(lens, word);

@@ -8,7 +8,7 @@ namespace attn::report {
 ProbeFindings findings_of(const std::vector<ListedPoint>& points) {
   ProbeFindings out;
   Json listed = Json::array();
-  out.rows = {{{"Point"}, {"Shape"}, {"Dtype"}}, {}};
+  out.rows.columns = {{"Point"}, {"Shape"}, {"Dtype"}};
   for (const ListedPoint& point : points) {
     listed.push_back({{"name", point.name}, {"shape", point.shape}, {"dtype", point.dtype}});
     out.rows.rows.push_back({point.name, point.shape, point.dtype});

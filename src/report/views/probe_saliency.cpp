@@ -5,27 +5,25 @@
 #include "attn/base/text.h"
 #include "attn/report/number.h"
 #include "attn/report/probe_view.h"
-#include "grid_text.h"
+#include "records.h"
 
 namespace attn::report {
 
 ProbeFindings findings_of(const probe::Saliency& saliency, const probe::Prompt& prompt, const std::string& method,
                           const std::string& baseline, const TokenWord& word, const TokenWord& output_word) {
   ProbeFindings out;
-  const auto json_number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-  out.rows = {{{"side"}, {"position"}, {"token"}, {"value"}, {"norm"}}, {}};
+  Json all = Json::array();
   Table table{{{"Position", Align::right}, {"Token"}, {"Value", Align::right}, {"Norm", Align::right}}, {}};
   const auto side = [&](const char* name, const std::vector<probe::TokenSaliency>& tokens,
                         const std::vector<probe::Id>& ids) {
     Json json = Json::array();
-    Grid grid{fmt::format("{} of {}{}", method, name, " tokens"), "", {"value"}, {}, {{}}, true, {}};
+    Grid grid{fmt::format("{} of {} tokens", method, name), "", {}, {}, {}};
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       json.push_back(
           {{"id", ids[i]}, {"token", json_text(word(ids[i]))}, {"value", tokens[i].value}, {"norm", tokens[i].norm}});
-      grid.columns.push_back(fmt::format("{} {}", i, word(ids[i])));
-      grid.values.front().push_back(tokens[i].value);
-      out.rows.rows.push_back(
-          {name, std::to_string(i), word(ids[i]), python_repr(tokens[i].value), python_repr(tokens[i].norm)});
+      all.push_back(json.back());
+      all.back().update({{"side", name}, {"position", i}});
+      grid.set("value", fmt::format("{} {}", i, word(ids[i])), tokens[i].value);
       table.rows.push_back({fmt::format("{}{}", std::string(name) == "encoder" ? "encoder " : "", i), word(ids[i]),
                             fmt::format("{:+.4f}", tokens[i].value), fmt::format("{:.4f}", tokens[i].norm)});
     }
@@ -34,12 +32,13 @@ ProbeFindings findings_of(const probe::Saliency& saliency, const probe::Prompt& 
   };
   Json encoder = side("encoder", saliency.encoder, prompt.encoder);
   Json tokens = side("input", saliency.tokens, prompt.ids);
+  out.rows = csv_rows(all, {"side", "position", "token", "value", "norm"});
   out.members = {{"method", method},
                  {"baseline", baseline.empty() ? Json() : json_text(baseline)},
                  {"metric", metric_json(saliency.metric)},
                  {"score", saliency.score},
-                 {"baseline_score", json_number(saliency.baseline_score)},
-                 {"gap", json_number(saliency.gap)},
+                 {"baseline_score", json_or_null(saliency.baseline_score)},
+                 {"gap", json_or_null(saliency.gap)},
                  {"tokens", std::move(tokens)},
                  {"encoder_tokens", std::move(encoder)}};
   out.text = fmt::format("{} of the {}: {:.4f}\n", method, metric_text(saliency.metric, output_word), saliency.score);
@@ -53,7 +52,6 @@ ProbeFindings findings_of(const probe::Saliency& saliency, const probe::Prompt& 
 ProbeFindings findings_of(const std::vector<probe::ComparedPoint>& points, const std::string& other) {
   ProbeFindings out;
   Json json = Json::array();
-  out.rows = {{{"a"}, {"b"}, {"max_abs"}, {"relative"}, {"cosine"}, {"cka"}}, {}};
   Table table{{{"Point"},
                {"Other"},
                {"Largest", Align::right},
@@ -70,12 +68,11 @@ ProbeFindings findings_of(const std::vector<probe::ComparedPoint>& points, const
                     {"relative", point.relative},
                     {"cosine", point.cosine},
                     {"cka", point.cka}});
-    out.rows.rows.push_back({point.a, point.b, python_repr(point.max_abs), python_repr(point.relative),
-                             python_repr(point.cosine), python_repr(point.cka)});
     const auto shown = [](double value) { return std::isfinite(value) ? fmt::format("{:.4f}", value) : "-"; };
     table.rows.push_back(
         {point.a, point.b, shown(point.max_abs), shown(point.relative), shown(point.cosine), shown(point.cka)});
   }
+  out.rows = csv_rows(json, {"a", "b", "max_abs", "relative", "cosine", "cka"});
   out.members = {{"other", json_text(other)}, {"points", std::move(json)}};
   out.text = fmt::format("compared with {}\n\n", printable(other)) + plain_table(table);
   return out;

@@ -11,10 +11,10 @@
 namespace attn::report {
 namespace {
 
-std::string words_of(const std::vector<std::int32_t>& ids, const TokenWord& word) {
+std::vector<std::string> words_of(const std::vector<probe::Id>& ids, const TokenWord& word) {
   std::vector<std::string> out;
-  for (const std::int32_t id : ids) out.push_back(word(id));
-  return printable(join(out, " "));
+  for (const probe::Id id : ids) out.push_back(word(id));
+  return out;
 }
 
 std::string heading(const ProbeReport& report) {
@@ -23,16 +23,19 @@ std::string heading(const ProbeReport& report) {
 
 std::string table_of(const ProbeReport& report) {
   std::string out = heading(report) + '\n' + weights_line(report.setting);
-  for (const ProbePrompt& prompt : report.prompts) {
-    if (!prompt.encoder.empty()) out += fmt::format("  encoder: {}\n", words_of(prompt.encoder, report.word));
-    out += fmt::format("  tokens: {}\n", words_of(prompt.ids, report.word));
+  const auto line = [&](const char* name, const std::vector<probe::Id>& ids) {
+    return fmt::format("  {}: {}\n", name, printable(join(words_of(ids, report.word), " ")));
+  };
+  for (const probe::Prompt& prompt : report.prompts) {
+    if (!prompt.encoder.empty()) out += line("encoder", prompt.encoder);
+    out += line("tokens", prompt.ids);
   }
   return out + '\n' + report.findings.text;
 }
 
-Json tokens_json(const std::vector<std::int32_t>& ids, const TokenWord& word) {
+Json tokens_json(const std::vector<probe::Id>& ids, const TokenWord& word) {
   Json out = Json::array();
-  for (const std::int32_t id : ids) out.push_back(json_text(word(id)));
+  for (const std::string& each : words_of(ids, word)) out.push_back(json_text(each));
   return out;
 }
 
@@ -41,7 +44,7 @@ std::string document(const ProbeReport& report) {
   root["schema"] = fmt::format("attn.probe-{}/1", report.operation);
   root.update(setting_json(report.setting));
   root["prompts"] = Json::array();
-  for (const ProbePrompt& prompt : report.prompts) {
+  for (const probe::Prompt& prompt : report.prompts) {
     Json json = {{"ids", prompt.ids}, {"tokens", tokens_json(prompt.ids, report.word)}};
     if (!prompt.encoder.empty()) {
       json["encoder_ids"] = prompt.encoder;

@@ -1,9 +1,9 @@
 #include "text_lines.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
+#include "attn/base/parse_number.h"
 #include "attn/base/text.h"
 #include "attn/io/json_text.h"
 #include "python_literal.h"
@@ -66,11 +66,9 @@ Vocabulary read_numbered_tokens(std::string_view text, const std::string& place)
     if (first == std::string_view::npos || last == first)
       throw bad_input("{}: expected an id, a string as Python writes it, and its length in bytes", here);
     const auto integer = [&](std::string_view digits) {
-      std::int64_t value = -1;
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-      if (error != std::errc() || end != digits.data() + digits.size())
-        throw bad_input("{}: expected an integer, not '{}'", here, shortened(digits));
-      return value;
+      const auto value = parse_number<std::int64_t>(digits);
+      if (!value) throw bad_input("{}: expected an integer, not '{}'", here, shortened(digits));
+      return *value;
     };
     const std::string token = bytes_of_literal(line.substr(first + 1, last - first - 1), here);
     if (integer(line.substr(last + 1)) != std::ssize(token))

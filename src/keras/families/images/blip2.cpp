@@ -11,6 +11,7 @@
 #include "classes/reading.h"
 #include "families/blocks/images/blip2_layers.h"
 #include "families/blocks/images/blip2_models.h"
+#include "families/blocks/layer_record.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/tasks/causal_lm.h"
@@ -227,22 +228,18 @@ class BLIP2Seq2SeqLM final : public T5StacksLM {
 constexpr std::string_view kQFormer = "keras_hub.src.models.blip2.blip2_qformer",
                            kOpt = "keras_hub.src.models.blip2.blip2_custom_opt";
 
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), std::string_view module, Role role,
-                                 std::string_view symbols = "") {
-  return {.name = name,
-          .make = make,
-          .since = kAnyKeras,
-          .module = module,
-          .role = role,
-          .package = "keras_hub",
-          .symbols = symbols};
+/// Returns the record of a class whose registered name has KerasHub's package.
+constexpr ClassInfo registered(ClassInfo layer) {
+  layer.package = "keras_hub";
+  return layer;
 }
 
 constexpr std::array kLayers = {
-    layer_record("QFormerAttention", make_qformer_attention, kQFormer, Role::transformer),
-    layer_record("QFormerLayer", make_qformer_layer, kQFormer, Role::transformer),
-    layer_record("BLIP2QueryTokens", make_query_tokens, kQFormer, Role::embedding, "query_tokens: - - d_model"),
-    layer_record("BLIP2OPTEmbeddings", make_opt_embeddings, kOpt, Role::tokens),
+    registered(layer_record("QFormerAttention", make_qformer_attention, kQFormer, Role::transformer)),
+    registered(layer_record("QFormerLayer", make_qformer_layer, kQFormer, Role::transformer)),
+    registered(
+        layer_record("BLIP2QueryTokens", make_query_tokens, kQFormer, Role::embedding, "query_tokens: - - d_model")),
+    registered(layer_record("BLIP2OPTEmbeddings", make_opt_embeddings, kOpt, Role::tokens)),
     model_record<Blip2VisionEncoder>("BLIP2VisionEncoder", "keras_hub.src.models.blip2.blip2_vision_encoder"),
     model_record<Blip2QFormer>("BLIP2QFormer", kQFormer),
     model_record<Blip2Opt>("BLIP2CustomOPT", kOpt),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/blocks/images/image_text.h"
+#include "families/blocks/layer_record.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 
@@ -280,12 +281,6 @@ LayerPtr make_head() { return std::make_unique<SimilarityHead>(false, std::log(1
 
 constexpr std::string_view kLayerModule = "keras_hub.src.models.clip.clip_layers",
                            kLayerModule2 = "keras_hub.src.models.metaclip_2.metaclip_2_layers";
-
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), std::string_view module, Role role,
-                                 std::string_view symbols = "") {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = module, .role = role, .symbols = symbols};
-}
 
 constexpr std::string_view kEmbeddingSymbols = "class_embedding: d_model; position_ids: - -";
 constexpr std::array kLayers = {

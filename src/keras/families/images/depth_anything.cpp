@@ -14,6 +14,7 @@
 #include "classes/ops/expression.h"
 #include "classes/reading.h"
 #include "families/blocks/images/vision_blocks.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 #include "model/tasks/task.h"
 
@@ -353,11 +354,6 @@ class DepthAnythingDepthEstimator final : public Task {
   Choice depth_estimation_type{"relative", {"relative", "metric"}};
   std::optional<Number> min_depth = Number(1e-7), max_depth;
 };
-
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), std::string_view module) {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = module};
-}
 
 constexpr std::array kLayers = {
     layer_record("DepthAnythingNeck", make_layer<DepthAnythingNeck>, kModule),

@@ -15,6 +15,7 @@
 #include "classes/reading.h"
 #include "families/blocks/automatic_names.h"
 #include "families/blocks/images/vision_blocks.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 #include "model/input_layer.h"
 #include "model/tasks/image_classifier.h"
@@ -323,14 +324,11 @@ class SegFormerImageSegmenter final : public Task {
   Positive num_classes;
 };
 
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), Role role) {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = kModule, .role = role};
-}
-
 constexpr std::array kLayers = {
-    layer_record("OverlappingPatchingAndEmbedding", make_layer<OverlappingPatchingAndEmbedding>, Role::embedding),
-    layer_record("HierarchicalTransformerEncoder", make_layer<HierarchicalTransformerEncoder>, Role::transformer),
+    layer_record("OverlappingPatchingAndEmbedding", make_layer<OverlappingPatchingAndEmbedding>, kModule,
+                 Role::embedding),
+    layer_record("HierarchicalTransformerEncoder", make_layer<HierarchicalTransformerEncoder>, kModule,
+                 Role::transformer),
 };
 
 constexpr std::array kModels = {

@@ -16,6 +16,7 @@
 #include "families/blocks/images/mobile_blocks.h"
 #include "families/blocks/images/mobile_layers.h"
 #include "families/blocks/images/vision_blocks.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 #include "model/tasks/task.h"
 
@@ -438,12 +439,6 @@ constexpr std::string_view kBlocks = "keras_hub.src.models.mobilenetv5.mobilenet
 constexpr std::string_view kAttention = "keras_hub.src.models.mobilenetv5.mobilenetv5_attention";
 constexpr std::string_view kParts = "keras_hub.src.models.mobilenetv5.mobilenetv5_layers";
 constexpr std::string_view kUtils = "keras_hub.src.models.mobilenetv5.mobilenetv5_utils";
-
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), std::string_view module,
-                                 Role role = Role::other, std::string_view symbols = "") {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = module, .role = role, .symbols = symbols};
-}
 
 constexpr std::array kLayers = {
     layer_record("RmsNorm2d", make_rms_norm_2d, kParts, Role::normalization, "gamma: c"),

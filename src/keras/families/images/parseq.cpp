@@ -13,6 +13,7 @@
 #include "classes/ops/expression.h"
 #include "classes/reading.h"
 #include "families/blocks/images/vision_blocks.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 #include "model/tasks/task.h"
 
@@ -265,15 +266,10 @@ class PARSeqCausalLM final : public Task {
   Opaque seed;
 };
 
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), std::string_view symbols = "") {
-  return {
-      .name = name, .make = make, .since = kAnyKeras, .module = kModule, .role = Role::transformer, .symbols = symbols};
-}
-
 constexpr std::array kLayers = {
-    layer_record("PARSeqDecoderBlock", make_layer<PARSeqDecoderBlock>),
-    layer_record("PARSeqDecoder", make_layer<PARSeqDecoder>, "pos_query_embeddings: - - d_model"),
+    layer_record("PARSeqDecoderBlock", make_layer<PARSeqDecoderBlock>, kModule, Role::transformer),
+    layer_record("PARSeqDecoder", make_layer<PARSeqDecoder>, kModule, Role::transformer,
+                 "pos_query_embeddings: - - d_model"),
 };
 
 constexpr std::array kModels = {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/blocks/images/image_text.h"
+#include "families/blocks/layer_record.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 
@@ -288,18 +289,14 @@ class SigLIPBackbone final : public ImageTextBackbone {
 
 LayerPtr make_head() { return std::make_unique<SimilarityHead>(true, 0.0); }
 
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), Role role, std::string_view symbols = "") {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = kModule, .role = role, .symbols = symbols};
-}
-
 constexpr std::array kLayers = {
-    layer_record("SigLIPVisionEmbedding", make_layer<SigLIPVisionEmbedding>, Role::embedding, "position_ids: - -"),
-    layer_record("SigLIPTextEmbedding", make_layer<SigLIPTextEmbedding>, Role::embedding, "position_ids: - -"),
-    layer_record("SigLIPEncoderLayer", make_layer<SigLIPEncoderLayer>, Role::transformer),
-    layer_record("SigLIPMultiHeadAttentionPooling", make_layer<SigLIPMultiHeadAttentionPooling>, Role::pooling,
+    layer_record("SigLIPVisionEmbedding", make_layer<SigLIPVisionEmbedding>, kModule, Role::embedding,
+                 "position_ids: - -"),
+    layer_record("SigLIPTextEmbedding", make_layer<SigLIPTextEmbedding>, kModule, Role::embedding, "position_ids: - -"),
+    layer_record("SigLIPEncoderLayer", make_layer<SigLIPEncoderLayer>, kModule, Role::transformer),
+    layer_record("SigLIPMultiHeadAttentionPooling", make_layer<SigLIPMultiHeadAttentionPooling>, kModule, Role::pooling,
                  "variable: - - d_model"),
-    layer_record("SigLIPHead", make_head, Role::merge),
+    layer_record("SigLIPHead", make_head, kModule, Role::merge),
 };
 
 constexpr std::array kModels = {

@@ -14,6 +14,7 @@
 #include "classes/ops/expression.h"
 #include "families/blocks/images/vision_blocks.h"
 #include "families/blocks/images/windows.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 #include "model/tasks/image_classifier.h"
 
@@ -402,16 +403,12 @@ class SwinTransformerBackbone final : public ImageBackbone {
   Choice data_format{"channels_last", {"channels_last"}};
 };
 
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), Role role, std::string_view symbols = "") {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = kModule, .role = role, .symbols = symbols};
-}
-
 constexpr std::array kLayers = {
-    layer_record("PatchEmbedding", make_layer<PatchEmbedding>, Role::embedding),
-    layer_record("WindowAttention", make_layer<WindowAttention>, Role::attention, "relative_position_bias_table: - h"),
-    layer_record("SwinTransformerBlock", make_layer<SwinTransformerBlock>, Role::transformer),
-    layer_record("SwinTransformerStage", make_layer<SwinTransformerStage>, Role::transformer),
+    layer_record("PatchEmbedding", make_layer<PatchEmbedding>, kModule, Role::embedding),
+    layer_record("WindowAttention", make_layer<WindowAttention>, kModule, Role::attention,
+                 "relative_position_bias_table: - h"),
+    layer_record("SwinTransformerBlock", make_layer<SwinTransformerBlock>, kModule, Role::transformer),
+    layer_record("SwinTransformerStage", make_layer<SwinTransformerStage>, kModule, Role::transformer),
 };
 
 constexpr std::array kModels = {

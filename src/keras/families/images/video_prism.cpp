@@ -9,6 +9,7 @@
 
 #include "families/blocks/images/video_prism_layers.h"
 #include "families/blocks/images/vision_blocks.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 
 namespace attn::keras::video_prism {
@@ -150,32 +151,24 @@ class VideoPrismBackbone final : public Backbone {
   Window image_shape{{288, 288, 3}};
 };
 
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), Role role, std::string_view symbols = "",
-                                 std::string_view no_params = "") {
-  return {.name = name,
-          .make = make,
-          .since = kAnyKeras,
-          .module = "keras_hub.src.models.video_prism.video_prism_layers",
-          .role = role,
-          .symbols = symbols,
-          .no_params = no_params};
-}
-
+constexpr std::string_view kLayerModule = "keras_hub.src.models.video_prism.video_prism_layers";
 constexpr std::array kLayers = {
-    layer_record("VideoPrismFactorizedReshape", make_video_prism_reshape, Role::arrangement),
-    layer_record("VideoPrismFactorizedDecoding", make_video_prism_decoding, Role::arrangement),
-    layer_record("VideoPrismMLP", make_video_prism_mlp, Role::other),
-    layer_record("VideoPrismPerDimScale", make_video_prism_per_dim_scale, Role::other, "per_dim_scale: -"),
-    layer_record("VideoPrismAttention", make_video_prism_attention, Role::attention),
-    layer_record("VideoPrismEncoderBlock", make_video_prism_encoder_block, Role::transformer),
-    layer_record("VideoPrismEncoder", make_video_prism_encoder, Role::other),
-    layer_record("SinusoidalPositionalEmbedding", make_video_prism_positions, Role::embedding, "",
+    layer_record("VideoPrismFactorizedReshape", make_video_prism_reshape, kLayerModule, Role::arrangement),
+    layer_record("VideoPrismFactorizedDecoding", make_video_prism_decoding, kLayerModule, Role::arrangement),
+    layer_record("VideoPrismMLP", make_video_prism_mlp, kLayerModule, Role::other),
+    layer_record("VideoPrismPerDimScale", make_video_prism_per_dim_scale, kLayerModule, Role::other,
+                 "per_dim_scale: -"),
+    layer_record("VideoPrismAttention", make_video_prism_attention, kLayerModule, Role::attention),
+    layer_record("VideoPrismEncoderBlock", make_video_prism_encoder_block, kLayerModule, Role::transformer),
+    layer_record("VideoPrismEncoder", make_video_prism_encoder, kLayerModule, Role::other),
+    layer_record("SinusoidalPositionalEmbedding", make_video_prism_positions, kLayerModule, Role::embedding, "",
                  "its sines and cosines follow from the positions"),
-    layer_record("VideoPrismEmbedding", make_video_prism_embedding, Role::tokens),
-    layer_record("VideoPrismClassToken", make_video_prism_class_token, Role::embedding, "cls_token: - - d_model"),
-    layer_record("VideoPrismPatchingAndEmbedding", make_video_prism_patches, Role::embedding),
-    layer_record("VideoPrismTemporalEmbedding", make_video_prism_frames, Role::embedding),
-    layer_record("VideoPrismAttenTokenPoolingLayer", make_video_prism_pooling, Role::pooling,
+    layer_record("VideoPrismEmbedding", make_video_prism_embedding, kLayerModule, Role::tokens),
+    layer_record("VideoPrismClassToken", make_video_prism_class_token, kLayerModule, Role::embedding,
+                 "cls_token: - - d_model"),
+    layer_record("VideoPrismPatchingAndEmbedding", make_video_prism_patches, kLayerModule, Role::embedding),
+    layer_record("VideoPrismTemporalEmbedding", make_video_prism_frames, kLayerModule, Role::embedding),
+    layer_record("VideoPrismAttenTokenPoolingLayer", make_video_prism_pooling, kLayerModule, Role::pooling,
                  "pooling_attention_query: - d_model"),
 };
 

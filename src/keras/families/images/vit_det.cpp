@@ -16,6 +16,7 @@
 #include "classes/ops/expression.h"
 #include "families/blocks/images/vit_det_backbone.h"
 #include "families/blocks/images/windows.h"
+#include "families/blocks/layer_record.h"
 #include "families/model_family.h"
 
 namespace attn::keras::vit_det {
@@ -215,18 +216,13 @@ class WindowedTransformerEncoder final : public NamedParts {
   Layer* narrow_ = nullptr;
 };
 
-/// Returns the record of a layer class.
-constexpr ClassInfo layer_record(std::string_view name, LayerPtr (*make)(), Role role, std::string_view symbols = "") {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = kModule, .role = role, .symbols = symbols};
-}
-
 constexpr std::array kLayers = {
-    layer_record("ViTDetPatchingAndEmbedding", make_layer<ViTDetPatchingAndEmbedding>, Role::embedding),
-    layer_record("AddPositionalEmbedding", make_layer<AddPositionalEmbedding>, Role::embedding,
+    layer_record("ViTDetPatchingAndEmbedding", make_layer<ViTDetPatchingAndEmbedding>, kModule, Role::embedding),
+    layer_record("AddPositionalEmbedding", make_layer<AddPositionalEmbedding>, kModule, Role::embedding,
                  "pos_embed: - - - d_model"),
-    layer_record("AddRelativePositionalEmbedding", make_layer<AddRelativePositionalEmbedding>, Role::embedding,
+    layer_record("AddRelativePositionalEmbedding", make_layer<AddRelativePositionalEmbedding>, kModule, Role::embedding,
                  "rel_pos: - d_head"),
-    layer_record("WindowedTransformerEncoder", make_layer<WindowedTransformerEncoder>, Role::transformer),
+    layer_record("WindowedTransformerEncoder", make_layer<WindowedTransformerEncoder>, kModule, Role::transformer),
 };
 
 constexpr std::array kModels = {

@@ -17,21 +17,10 @@ class GemmaBackbone : public GemmaFamilyBackbone {
  public:
   void fields(Fields& f) override {
     f.required("vocabulary_size", vocabulary_size);
-    f.required("num_layers", num_layers);
-    f.required("num_query_heads", num_query_heads);
-    f.required("num_key_value_heads", num_key_value_heads);
-    f.required("hidden_dim", hidden_dim);
-    f.required("intermediate_dim", intermediate_dim);
-    f.required("head_dim", head_dim);
+    size_fields(f);
     f("layer_norm_epsilon", layer_norm_epsilon);
     f("dropout", dropout);
-    f("query_head_dim_normalize", query_head_dim_normalize);
-    f("use_post_ffw_norm", use_post_ffw_norm);
-    f("use_post_attention_norm", use_post_attention_norm);
-    f("final_logit_soft_cap", final_logit_soft_cap);
-    f("attention_logit_soft_cap", attention_logit_soft_cap);
-    f("sliding_window_size", sliding_window_size);
-    f("use_sliding_window_attention", use_sliding_window_attention);
+    block_fields(f);
   }
 
  protected:

@@ -171,20 +171,12 @@ class Gemma3Backbone : public GemmaFamilyBackbone, public SizedInputs {
   void fields(Fields& f) override {
     f.required("vocabulary_size", vocabulary_size);
     f.required("image_size", image_size);
-    f.required("num_layers", num_layers);
-    f.required("num_query_heads", num_query_heads);
-    f.required("num_key_value_heads", num_key_value_heads);
-    f.required("hidden_dim", hidden_dim);
-    f.required("intermediate_dim", intermediate_dim);
-    f.required("head_dim", head_dim);
+    size_fields(f);
     f("query_head_dim_normalize", query_head_dim_normalize);
     f("use_query_key_norm", use_query_key_norm);
     f("use_post_ffw_norm", use_post_ffw_norm);
     f("use_post_attention_norm", use_post_attention_norm);
-    f("attention_logit_soft_cap", attention_logit_soft_cap);
-    f("final_logit_soft_cap", final_logit_soft_cap);
-    f("use_sliding_window_attention", use_sliding_window_attention);
-    f("sliding_window_size", sliding_window_size);
+    limit_fields(f);
     f("local_rope_scaling_factor", local_rope_scaling_factor);
     f("global_rope_scaling_factor", global_rope_scaling_factor);
     if (const auto given = f.reading() ? f.take("vision_encoder") : std::nullopt; !given || !given->is_null())

@@ -5,12 +5,13 @@
 #include "classes/decoding.h"
 #include "families/blocks/decoders/gemma4_attention.h"
 #include "families/blocks/decoders/gemma4_backbone.h"
-#include "families/blocks/decoders/gemma4_block.h"
 #include "families/blocks/decoders/gemma4_mixture.h"
+#include "families/blocks/decoders/gemma4_text_block.h"
 #include "families/blocks/decoders/gemma_blocks.h"
 #include "families/blocks/gemma4_clipped_dense.h"
 #include "families/blocks/images/gemma4_vision.h"
 #include "families/blocks/images/gemma4_vision_block.h"
+#include "families/blocks/layer_record.h"
 #include "families/blocks/sound/gemma4_audio.h"
 #include "families/blocks/sound/gemma4_audio_attention.h"
 #include "families/blocks/sound/gemma4_conformer.h"
@@ -72,12 +73,6 @@ class Gemma4CausalLM final : public CausalLM, public SizedInputs {
   std::optional<Number> final_logit_cap;
 };
 
-/// Returns the record of a layer of an encoder.
-constexpr ClassInfo encoder_record(std::string_view name, LayerPtr (*make)(), std::string_view module,
-                                   Role role = Role::other) {
-  return {.name = name, .make = make, .since = kAnyKeras, .module = module, .role = role};
-}
-
 constexpr std::array kLayers = {
     ClassInfo{.name = "Gemma4RMSNormalization",
               .make = make_gemma4_norm,
@@ -114,24 +109,24 @@ constexpr std::array kLayers = {
               .since = kAnyKeras,
               .module = kBlockModule,
               .role = Role::transformer},
-    encoder_record("Gemma4ClippableEinsumDense", make_gemma4_clipped_einsum, kLayersModule),
-    encoder_record("Gemma4ClippableDense", make_gemma4_clipped_dense, kLayersModule),
-    encoder_record("Gemma4FrozenNorm", make_gemma4_frozen_norm, kLayersModule, Role::normalization),
-    encoder_record("Gemma4VisionAttention", make_gemma4_vision_attention, kAttentionModule, Role::attention),
-    encoder_record("Gemma4VisionDecoderBlock", make_gemma4_vision_block, kBlockModule, Role::transformer),
-    encoder_record("Gemma4VisionPatchEmbedder", make_gemma4_patch_embedder, kVisionModule, Role::embedding),
-    encoder_record("Gemma4VisionEncoderBlock", make_gemma4_vision_stack, kVisionModule),
-    encoder_record("Gemma4VisionAveragePooling", make_gemma4_vision_pooling, kVisionModule, Role::pooling),
-    encoder_record("Gemma4VisionOutput", make_gemma4_vision_output, kVisionModule),
-    encoder_record("Gemma4InterleaveEmbeddings", make_gemma4_interleave, kLayersModule, Role::merge),
-    encoder_record("Gemma4AudioRelativePositionEmbedding", make_gemma4_relative_positions, kAudioModule),
-    encoder_record("Gemma4AudioAttention", make_gemma4_audio_attention, kAudioModule, Role::attention),
-    encoder_record("Gemma4AudioConformerAttention", make_gemma4_conformer_attention, kAudioModule),
-    encoder_record("Gemma4AudioConformerFeedForward", make_gemma4_conformer_feed_forward, kAudioModule),
-    encoder_record("Gemma4AudioConformerLightConv1d", make_gemma4_conformer_convolution, kAudioModule),
-    encoder_record("Gemma4AudioConformerBlock", make_gemma4_conformer, kAudioModule, Role::transformer),
-    encoder_record("Gemma4AudioSSCPConvBlock", make_gemma4_sound_convolution, kAudioModule, Role::kernel),
-    encoder_record("Gemma4AudioSubSampleConvProjection", make_gemma4_subsampling, kAudioModule),
+    layer_record("Gemma4ClippableEinsumDense", make_gemma4_clipped_einsum, kLayersModule),
+    layer_record("Gemma4ClippableDense", make_gemma4_clipped_dense, kLayersModule),
+    layer_record("Gemma4FrozenNorm", make_gemma4_frozen_norm, kLayersModule, Role::normalization),
+    layer_record("Gemma4VisionAttention", make_gemma4_vision_attention, kAttentionModule, Role::attention),
+    layer_record("Gemma4VisionDecoderBlock", make_gemma4_vision_block, kBlockModule, Role::transformer),
+    layer_record("Gemma4VisionPatchEmbedder", make_gemma4_patch_embedder, kVisionModule, Role::embedding),
+    layer_record("Gemma4VisionEncoderBlock", make_gemma4_vision_stack, kVisionModule),
+    layer_record("Gemma4VisionAveragePooling", make_gemma4_vision_pooling, kVisionModule, Role::pooling),
+    layer_record("Gemma4VisionOutput", make_gemma4_vision_output, kVisionModule),
+    layer_record("Gemma4InterleaveEmbeddings", make_gemma4_interleave, kLayersModule, Role::merge),
+    layer_record("Gemma4AudioRelativePositionEmbedding", make_gemma4_relative_positions, kAudioModule),
+    layer_record("Gemma4AudioAttention", make_gemma4_audio_attention, kAudioModule, Role::attention),
+    layer_record("Gemma4AudioConformerAttention", make_gemma4_conformer_attention, kAudioModule),
+    layer_record("Gemma4AudioConformerFeedForward", make_gemma4_conformer_feed_forward, kAudioModule),
+    layer_record("Gemma4AudioConformerLightConv1d", make_gemma4_conformer_convolution, kAudioModule),
+    layer_record("Gemma4AudioConformerBlock", make_gemma4_conformer, kAudioModule, Role::transformer),
+    layer_record("Gemma4AudioSSCPConvBlock", make_gemma4_sound_convolution, kAudioModule, Role::kernel),
+    layer_record("Gemma4AudioSubSampleConvProjection", make_gemma4_subsampling, kAudioModule),
     ClassInfo{.name = "Gemma4AudioEncoder",
               .make = make_layer<Gemma4AudioEncoder>,
               .since = kAnyKeras,

@@ -7,10 +7,12 @@
 
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
+#include "attn/tokenizers/ids.h"
 
 namespace attn::generate {
 
 using Token = std::int32_t;
+using tokenizers::expect_ids;
 
 /// New tokens of each row: `count` tokens for each, row after row. They have the positions from `position` on.
 struct Advance {
@@ -22,9 +24,6 @@ struct Advance {
   /// Whether logits of all `count` positions are needed, not only those of the last.
   bool every_position = false;
 };
-
-/// Throws Error (usage) if an id is negative, or no token of a model with `vocabulary_size` tokens.
-void expect_ids(std::span<const Token> ids, Dim vocabulary_size);
 
 /// The results of Decoder::advance: views that are valid until its next call.
 struct DecoderOutput {

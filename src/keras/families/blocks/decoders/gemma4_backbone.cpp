@@ -36,17 +36,9 @@ class ComputeCast final : public WithArguments<kX> {
 void Gemma4Backbone::fields(Fields& f) {
   f.required("vocabulary_size", vocabulary_size);
   f.required("image_size", image_size);
-  f.required("num_layers", num_layers);
-  f.required("num_query_heads", num_query_heads);
-  f.required("num_key_value_heads", num_key_value_heads);
-  f.required("hidden_dim", hidden_dim);
-  f.required("intermediate_dim", intermediate_dim);
-  f.required("head_dim", head_dim);
+  size_fields(f);
   f("query_head_dim_normalize", query_head_dim_normalize);
-  f("attention_logit_soft_cap", attention_logit_soft_cap);
-  f("final_logit_soft_cap", final_logit_soft_cap);
-  f("use_sliding_window_attention", use_sliding_window_attention);
-  f("sliding_window_size", sliding_window_size);
+  limit_fields(f);
   f("sliding_window_pattern", sliding_window_pattern);
   layer_types(f);
   f("global_head_dim", global_head_dim);

@@ -21,6 +21,32 @@ class GemmaFamilyBackbone : public TextBackbone {
     if (is_embedding_model && (!pooling_intermediate_dim || !embedding_dim))
       config["is_embedding_model"].fail("expected false without pooling_intermediate_dim and embedding_dim");
   }
+  /// Reads or writes the sizes of the text model, which follow the sizes of its inputs.
+  void size_fields(Fields& f) {
+    f.required("num_layers", num_layers);
+    f.required("num_query_heads", num_query_heads);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f.required("hidden_dim", hidden_dim);
+    f.required("intermediate_dim", intermediate_dim);
+    f.required("head_dim", head_dim);
+  }
+  /// Reads or writes the fields of the blocks of Gemma 1 and 2, which PaliGemma has too.
+  void block_fields(Fields& f) {
+    f("query_head_dim_normalize", query_head_dim_normalize);
+    f("use_post_ffw_norm", use_post_ffw_norm);
+    f("use_post_attention_norm", use_post_attention_norm);
+    f("final_logit_soft_cap", final_logit_soft_cap);
+    f("attention_logit_soft_cap", attention_logit_soft_cap);
+    f("sliding_window_size", sliding_window_size);
+    f("use_sliding_window_attention", use_sliding_window_attention);
+  }
+  /// Reads or writes the soft caps and the window, as Gemma 3 and 4 order them.
+  void limit_fields(Fields& f) {
+    f("attention_logit_soft_cap", attention_logit_soft_cap);
+    f("final_logit_soft_cap", final_logit_soft_cap);
+    f("use_sliding_window_attention", use_sliding_window_attention);
+    f("sliding_window_size", sliding_window_size);
+  }
   /// Reads or writes the fields of a model that embeds texts, which Gemma 3 and later have.
   void pooling_fields(Fields& f) {
     f("is_embedding_model", is_embedding_model);

@@ -10,7 +10,7 @@
 #include "classes/layers/attention/attend.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/ops/expression.h"
-#include "families/blocks/decoders/gemma_blocks.h"
+#include "families/blocks/decoders/gemma4_block.h"
 #include "families/blocks/images/patch_positions.h"
 #include "families/blocks/images/vision_blocks.h"
 
@@ -127,8 +127,7 @@ class Gemma4VisionAttention final : public Composite {
         *value_norm_ = nullptr, *output_ = nullptr;
 };
 
-/// Attention and a gated feed-forward network, with norms before and after each of them.
-class Gemma4VisionDecoderBlock final : public Composite {
+class Gemma4VisionDecoderBlock final : public Gemma4Block {
  public:
   void fields(Fields& f) override {
     f.required("hidden_dim", hidden_dim);
@@ -149,68 +148,35 @@ class Gemma4VisionDecoderBlock final : public Composite {
   void build(Weights&, Call& call) override {
     if (call.shape("x").back() != hidden_dim)
       throw bad_input("hidden_dim is {}, but the layer is called with {}", hidden_dim.value, call.shape("x").str());
-    pre_attention_norm_ = &make_norm("pre_attention_norm");
-    post_attention_norm_ = &make_norm("post_attention_norm");
-    attention_ = &make("Gemma4VisionAttention", "attention", "attention",
-                       {{"head_dim", head_dim.value},
-                        {"num_query_heads", num_query_heads.value},
-                        {"num_key_value_heads", num_key_value_heads.value},
-                        {"layer_norm_epsilon", layer_norm_epsilon.value},
-                        {"rope_wavelength", rope_wavelength.value},
-                        {"dropout", dropout.value},
-                        {"use_clipped_linears", use_clipped_linears}});
-    if (dropout > 0.0) {
-      attention_dropout_ = &make_dropout(call, "attention_dropout");
-      feedforward_dropout_ = &make_dropout(call, "feedforward_dropout");
-    }
-    pre_ffw_norm_ = &make_norm("pre_ffw_norm");
-    post_ffw_norm_ = &make_norm("post_ffw_norm");
-    gating_ffw_ = &make_dense("ffw_gating", "gating_ffw", "btd,df->btf", intermediate_dim);
-    gating_ffw_2_ = &make_dense("ffw_gating_2", "gating_ffw_2", "btd,df->btf", intermediate_dim);
-    ffw_linear_ = &make_dense("ffw_linear", "ffw_linear", "btf,fd->btd", hidden_dim);
+    make_parts(call, intermediate_dim);
   }
 
   Arg call(Call& call) override {
     const LayerScope scope(call.lowering(), name);
-    Builder& b = call.builder();
-    TensorPtr in = call.tensor("x");
-    if (is_half(call)) in = clamped(call, in);
-    const TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})},
-                                     {{"position_ids", call.arg("position_ids")}});
-    const TensorPtr x = added(call, in, attention_dropout_, apply(call, *post_attention_norm_, {attended}));
-    const TensorPtr normal = apply(call, *pre_ffw_norm_, {x});
-    const Expression gate(b, b.unary(graph::UnaryFn::gelu_tanh, apply(call, *gating_ffw_, {normal})->id));
-    const Expression wide = gate * Expression(b, apply(call, *gating_ffw_2_, {normal})->id);
-    const TensorPtr fed = apply(call, *post_ffw_norm_, {apply(call, *ffw_linear_, {Call::result(wide)})});
-    return added(call, x, feedforward_dropout_, fed);
+    const TensorPtr in = limited(call);
+    return summed(call, in,
+                  apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})},
+                        {{"position_ids", call.arg("position_ids")}}));
   }
 
  private:
-  static bool is_half(Call& call) { return call.compute_dtype() == DType::float16; }
-  /// Returns x + y; `dropout` is null without dropout.
-  static TensorPtr added(Call& call, const TensorPtr& x, Layer* dropout, TensorPtr y) {
-    if (dropout != nullptr) y = apply(call, *dropout, {y});
-    return is_half(call) ? clamped_sum(call, x, y) : sum(call, x, y);
+  Layer& make_attention() override {
+    return make("Gemma4VisionAttention", "attention", "attention",
+                {{"head_dim", head_dim.value},
+                 {"num_query_heads", num_query_heads.value},
+                 {"num_key_value_heads", num_key_value_heads.value},
+                 {"layer_norm_epsilon", layer_norm_epsilon.value},
+                 {"rope_wavelength", rope_wavelength.value},
+                 {"dropout", dropout.value},
+                 {"use_clipped_linears", use_clipped_linears}});
   }
-
-  Layer& make_norm(const char* called) {
-    return make("Gemma4RMSNormalization", called, called, {{"epsilon", layer_norm_epsilon.value}});
-  }
-  Layer& make_dropout(Call& call, const char* attribute) {
-    return make("Dropout", call.lowering().automatic_name("Dropout"), attribute, {{"rate", dropout.value}});
-  }
-  Layer& make_dense(const char* called, const char* attribute, const char* equation, std::int64_t units) {
+  Layer& make_dense(const char* called, const char* attribute, const char* equation, std::int64_t units) override {
     return make(
         "Gemma4ClippableEinsumDense", called, attribute,
         {{"equation", equation}, {"output_shape", {nullptr, units}}, {"use_clipped_linears", use_clipped_linears}});
   }
 
-  Positive hidden_dim, intermediate_dim, head_dim, num_query_heads, num_key_value_heads;
-  Number layer_norm_epsilon{1e-6}, rope_wavelength{10000.0}, dropout{0};
   bool use_clipped_linears = true;
-  Layer *pre_attention_norm_ = nullptr, *post_attention_norm_ = nullptr, *attention_ = nullptr,
-        *attention_dropout_ = nullptr, *feedforward_dropout_ = nullptr, *pre_ffw_norm_ = nullptr,
-        *post_ffw_norm_ = nullptr, *gating_ffw_ = nullptr, *gating_ffw_2_ = nullptr, *ffw_linear_ = nullptr;
 };
 
 }  // namespace

@@ -245,20 +245,15 @@ void Gemma4AudioEncoder::build(Weights&, Call&) {
                                  {"pad_t_bottom", padding},
                                  {"norm_eps", sscp_norm_eps.value}});
   const std::string list = "conformer_blocks/gemma4_audio_conformer_block";
+  Json block = chunk_arguments();
+  block.update({{"hidden_size", hidden_size.value},
+                {"conv_kernel_size", conv_kernel_size.value},
+                {"residual_weight", residual_weight.value},
+                {"gradient_clipping", gradient_clipping.value},
+                {"norm_eps", norm_eps.value}});
   for (std::int64_t i = 0; i < num_layers; ++i)
     blocks_.push_back(&make_detached("Gemma4AudioConformerBlock", fmt::format("conformer_{}", i),
-                                     i == 0 ? list : fmt::format("{}_{}", list, i),
-                                     {{"hidden_size", hidden_size.value},
-                                      {"num_heads", num_heads.value},
-                                      {"chunk_size", chunk_size.value},
-                                      {"context_left", context_left},
-                                      {"context_right", context_right},
-                                      {"logit_cap", logit_cap.value},
-                                      {"invalid_logit_value", invalid_logit_value.value},
-                                      {"conv_kernel_size", conv_kernel_size.value},
-                                      {"residual_weight", residual_weight.value},
-                                      {"gradient_clipping", gradient_clipping.value},
-                                      {"norm_eps", norm_eps.value}}));
+                                     i == 0 ? list : fmt::format("{}_{}", list, i), block));
   if (output_proj_dims)
     output_proj_ = &make_detached("Dense", "output_proj", "layers/dense", {{"units", output_proj_dims->value}});
   projection_ = &make_detached("Dense", "audio_output_projection", "audio_output_projection",

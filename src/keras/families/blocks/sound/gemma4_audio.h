@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "classes/composite.h"
+#include "families/blocks/sound/gemma4_audio_attention.h"
 
 namespace attn::keras {
 
 /// Spectrograms (B,I,T,F) with their mask (B,I,T) → rows that replace the placeholders of a text (B,I,T/4,D).
-class Gemma4AudioEncoder final : public Composite {
+class Gemma4AudioEncoder final : public Composite, private ChunkedAttention {
  public:
   void fields(Fields& f) override;
   void check(const Ref& config) override;
@@ -31,14 +32,12 @@ class Gemma4AudioEncoder final : public Composite {
   [[nodiscard]] std::int64_t rows(std::int64_t steps) const;
 
  private:
-  Positive input_feat_size = 128, hidden_size = 1024, num_heads = 8, num_layers = 12, chunk_size = 12,
-           conv_kernel_size = 5, reduction_factor = 1, output_dim = 2048;
-  std::int64_t context_left = 13, context_right = 0;
+  Positive input_feat_size = 128, hidden_size = 1024, num_layers = 12, conv_kernel_size = 5, reduction_factor = 1,
+           output_dim = 2048;
   std::optional<Positive> output_proj_dims = Positive(1536);
   std::vector<Positive> sscp_conv_channels{128, 32};
   std::vector<std::vector<Positive>> sscp_kernel_sizes{{3, 3}, {3, 3}}, sscp_stride_sizes{{2, 2}, {2, 2}};
-  Number logit_cap{50.0}, invalid_logit_value{-1e9}, residual_weight{0.5}, gradient_clipping{1e10}, norm_eps{1e-6},
-      sscp_norm_eps{1e-6};
+  Number residual_weight{0.5}, gradient_clipping{1e10}, norm_eps{1e-6}, sscp_norm_eps{1e-6};
   Layer *subsampling_ = nullptr, *output_proj_ = nullptr, *projection_ = nullptr, *norm_ = nullptr;
   std::vector<Layer*> blocks_;
 };

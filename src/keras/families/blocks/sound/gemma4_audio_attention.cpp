@@ -112,16 +112,11 @@ class Gemma4AudioRelativePositionEmbedding final : public Layer {
 };
 
 /// (B,T,D) → (B,T,D): a position sees the chunk of W positions around it up to itself, and positions before.
-class Gemma4AudioAttention final : public Composite {
+class Gemma4AudioAttention final : public Composite, private ChunkedAttention {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
-    f.required("num_heads", num_heads);
-    f.required("chunk_size", chunk_size);
-    f.required("context_left", context_left);
-    f.required("context_right", context_right);
-    f("logit_cap", logit_cap);
-    f("invalid_logit_value", invalid_logit_value);
+    chunk_fields(f);
     f("norm_eps", norm_eps);
   }
   void check(const Ref& config) override {
@@ -210,13 +205,27 @@ class Gemma4AudioAttention final : public Composite {
     return sound & (place <= last) & (row < place);
   }
 
-  Positive hidden_size, num_heads, chunk_size;
-  std::int64_t context_left = 0, context_right = 0;
-  Number logit_cap{50.0}, invalid_logit_value{-1e9}, norm_eps{1e-6};
+  Positive hidden_size;
+  Number norm_eps{1e-6};
   Layer *query_ = nullptr, *key_ = nullptr, *value_ = nullptr, *positions_ = nullptr;
 };
 
 }  // namespace
+
+void ChunkedAttention::chunk_fields(Fields& f) {
+  f.required("num_heads", num_heads);
+  f.required("chunk_size", chunk_size);
+  f.required("context_left", context_left);
+  f.required("context_right", context_right);
+  f("logit_cap", logit_cap);
+  f("invalid_logit_value", invalid_logit_value);
+}
+
+Json ChunkedAttention::chunk_arguments() const {
+  return {{"num_heads", num_heads.value}, {"chunk_size", chunk_size.value},
+          {"context_left", context_left}, {"context_right", context_right},
+          {"logit_cap", logit_cap.value}, {"invalid_logit_value", invalid_logit_value.value}};
+}
 
 LayerPtr make_gemma4_relative_positions() { return std::make_unique<Gemma4AudioRelativePositionEmbedding>(); }
 LayerPtr make_gemma4_audio_attention() { return std::make_unique<Gemma4AudioAttention>(); }

@@ -10,6 +10,7 @@
 #include "classes/composite.h"
 #include "classes/ops/expression.h"
 #include "families/blocks/rms_norm.h"
+#include "families/blocks/sound/gemma4_audio_attention.h"
 #include "model/shown_unbuilt.h"
 
 namespace attn::keras {
@@ -73,29 +74,18 @@ class ConformerPart : public Composite {
   Number gradient_clipping{1e10}, norm_eps{1e-6};
 };
 
-class Gemma4AudioConformerAttention final : public ConformerPart {
+class Gemma4AudioConformerAttention final : public ConformerPart, private ChunkedAttention {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
-    f.required("num_heads", num_heads);
-    f.required("chunk_size", chunk_size);
-    f.required("context_left", context_left);
-    f.required("context_right", context_right);
-    f("logit_cap", logit_cap);
-    f("invalid_logit_value", invalid_logit_value);
+    chunk_fields(f);
     common_fields(f);
   }
   void build(Weights&, Call&) override {
     pre_norm_ = &make_norm("pre_attn_norm");
-    attention_ = &make_detached("Gemma4AudioAttention", name + "_attn", "attn",
-                                {{"hidden_size", hidden_size.value},
-                                 {"num_heads", num_heads.value},
-                                 {"chunk_size", chunk_size.value},
-                                 {"context_left", context_left},
-                                 {"context_right", context_right},
-                                 {"logit_cap", logit_cap.value},
-                                 {"invalid_logit_value", invalid_logit_value.value},
-                                 {"norm_eps", norm_eps.value}});
+    Json arguments = chunk_arguments();
+    arguments.update({{"hidden_size", hidden_size.value}, {"norm_eps", norm_eps.value}});
+    attention_ = &make_detached("Gemma4AudioAttention", name + "_attn", "attn", std::move(arguments));
     output_ = &make_dense("out_proj", hidden_size);
     post_norm_ = &make_norm("post_norm");
   }
@@ -107,9 +97,6 @@ class Gemma4AudioConformerAttention final : public ConformerPart {
   }
 
  private:
-  Positive num_heads, chunk_size;
-  std::int64_t context_left = 0, context_right = 0;
-  Number logit_cap{50.0}, invalid_logit_value{-1e9};
   Layer *pre_norm_ = nullptr, *attention_ = nullptr, *output_ = nullptr, *post_norm_ = nullptr;
 };
 
@@ -183,16 +170,11 @@ class Gemma4AudioConformerLightConv1d final : public ConformerPart {
 };
 
 /// Half a feed-forward network, attention, a convolution, and the other half.
-class Gemma4AudioConformerBlock final : public ConformerPart, public ShownUnbuilt {
+class Gemma4AudioConformerBlock final : public ConformerPart, public ShownUnbuilt, private ChunkedAttention {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
-    f.required("num_heads", num_heads);
-    f.required("chunk_size", chunk_size);
-    f.required("context_left", context_left);
-    f.required("context_right", context_right);
-    f("logit_cap", logit_cap);
-    f("invalid_logit_value", invalid_logit_value);
+    chunk_fields(f);
     f("conv_kernel_size", conv_kernel_size);
     f("residual_weight", residual_weight);
     common_fields(f);
@@ -206,13 +188,7 @@ class Gemma4AudioConformerBlock final : public ConformerPart, public ShownUnbuil
     };
     const Json half = {{"residual_weight", residual_weight.value}};
     start_ = part("Gemma4AudioConformerFeedForward", "ffw_start", half);
-    attention_ = part("Gemma4AudioConformerAttention", "attention",
-                      {{"num_heads", num_heads.value},
-                       {"chunk_size", chunk_size.value},
-                       {"context_left", context_left},
-                       {"context_right", context_right},
-                       {"logit_cap", logit_cap.value},
-                       {"invalid_logit_value", invalid_logit_value.value}});
+    attention_ = part("Gemma4AudioConformerAttention", "attention", chunk_arguments());
     convolution_ = part("Gemma4AudioConformerLightConv1d", "lconv", {{"kernel_size", conv_kernel_size.value}});
     end_ = part("Gemma4AudioConformerFeedForward", "ffw_end", half);
     norm_ = &make_norm("norm");
@@ -231,9 +207,8 @@ class Gemma4AudioConformerBlock final : public ConformerPart, public ShownUnbuil
   }
 
  private:
-  Positive num_heads, chunk_size, conv_kernel_size = 5;
-  std::int64_t context_left = 0, context_right = 0;
-  Number logit_cap{50.0}, invalid_logit_value{-1e9}, residual_weight{0.5};
+  Positive conv_kernel_size = 5;
+  Number residual_weight{0.5};
   Layer *start_ = nullptr, *attention_ = nullptr, *convolution_ = nullptr, *end_ = nullptr, *norm_ = nullptr;
 };
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "attn/base/rows.h"
 #include "attn/base/tensor.h"
 #include "attn/probe/subject.h"
 
@@ -18,11 +18,19 @@ struct Metric {
   std::optional<Id> versus;
 };
 
-/// Returns the index of the largest logit of a row.
-[[nodiscard]] Id best_token(const Tensor& logits, std::int64_t row);
+/// Returns the index of the largest logit of the last row.
+[[nodiscard]] Id best_token(const Tensor& logits);
 
 /// Returns the metric at the last row of logits (T,V).
 [[nodiscard]] double value_of(const Metric& metric, const Tensor& logits);
+/// Appends the metric, summed over the rows of the batch: a scalar. Returns its value. The graph keeps no outputs.
+[[nodiscard]] graph::ValueId append_metric(graph::Graph& graph, graph::ValueId logits, const Metric& metric);
+
+/// Throws Error (usage) if a token is outside `count` logits.
+void require_token(Id token, std::int64_t count);
+/// Returns the metric; by default the logit of the best token at the last row. Throws Error (usage) if a token is
+/// outside the logits.
+[[nodiscard]] Metric metric_or_best(const std::optional<Metric>& metric, const Tensor& logits);
 
 /// Two sums over a row of logits.
 struct Softmax {
@@ -38,8 +46,7 @@ struct Softmax {
 template <typename Read>
 auto with_row(const Tensor& logits, std::int64_t row, const Read& read) {
   const std::int64_t width = logits.shape().back();
-  const std::shared_ptr<std::byte> first(logits.owner(), logits.data() + row * width * bytes_of(logits.dtype()));
-  const Tensor own(logits.dtype(), {width}, first);
+  const Tensor own = rows_view(logits.reshaped({logits.size() / width, width}), row, 1);
   if (own.dtype() == DType::float64) return read(own.as<const double>());
   return read((own.dtype() == DType::float32 ? own : own.cast(DType::float32)).as<const float>());
 }
@@ -81,7 +88,8 @@ struct Measured {
 /// Measures passes of one prompt against the logits (T,V) without edits.
 class Measure {
  public:
-  Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject);
+  Measure(const Tensor& logits, const Prompt& prompt, const Metric& metric, const Subject& subject,
+          const Lowered& lowered);
   [[nodiscard]] Measured of(const Tensor& logits) const;
 
  private:

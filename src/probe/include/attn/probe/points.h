@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/graph/graph.h"
@@ -28,11 +29,18 @@ struct Block {
                  resid_post = graph::kNone;
   graph::ValueId mlp_post = graph::kNone, mlp_out = graph::kNone;
   bool post_norm = false;  ///< the stream is normalized after each addition, so that it is no sum of parts
+
+  /// Returns the attentions in order, each with the prefix of its kinds of points: "" or "cross.".
+  [[nodiscard]] std::vector<std::pair<std::string, const AttentionPart*>> attentions() const;
+  /// Returns the name of a point: "decoder.resid_post.0" for "resid_post".
+  [[nodiscard]] std::string name(const std::string& kind) const;
 };
 
 struct Point {
   std::string name;  ///< "z.3", "decoder.resid_post.0"
   graph::ValueId value = graph::kNone;
+  std::string series;        ///< the name without the layer: "z", "decoder.resid_post"
+  std::optional<int> layer;  ///< empty for "embed", "final_norm" and "logits"
 };
 
 struct Points {
@@ -56,10 +64,9 @@ struct Points {
 };
 
 /// Finds the points by the operations around each attention: where its result is added to a stream, and what else is
-/// added there. The rule is the same for all families. `tokens` and
-/// `encoder_tokens` are inputs of token ids, or kNone. A model
-/// whose graph returns probabilities at the end has its logits before them. Returns no blocks for a graph without
-/// attention of that form.
+/// added there. The rule is the same for all families. `tokens` and `encoder_tokens` are inputs of token ids, or kNone.
+/// A model whose graph returns probabilities at the end has its logits before them. Returns no blocks for a graph
+/// without attention of that form.
 [[nodiscard]] Points find_points(const graph::Graph& graph, graph::ValueId tokens, graph::ValueId encoder_tokens,
                                  bool has_logits);
 

@@ -39,7 +39,9 @@ struct Scaling {
 struct Lowered {
   graph::Graph graph;
   Points points;
-  std::int64_t length = 0;  ///< number of tokens in each row
+  std::int64_t length = 0;                        ///< number of tokens in each row
+  std::optional<std::int64_t> vocabulary = {};    ///< number of rows of the token table; empty if the model has none
+  std::optional<std::int64_t> fixed_length = {};  ///< number of tokens that a row must have, if it is not `length`
 };
 
 /// Values by their ids in the lowered graph, which are the same for every number of rows.
@@ -61,16 +63,18 @@ class Subject {
   [[nodiscard]] bool has_encoder() const { return has_encoder_; }
   /// Returns whether logits at a position predict the next token. Those of a masked language model predict its own.
   [[nodiscard]] bool predicts_next() const;
-  /// Returns the number of rows of the token table; empty if the model has none.
-  [[nodiscard]] std::optional<std::int64_t> vocabulary() const;
-  /// Returns the number of tokens that every prompt must have; empty if the model takes any number.
-  [[nodiscard]] std::optional<std::int64_t> fixed_length() const;
 
   /// Lowers the model for `rows` copies of prompts of this length. Throws Error, naming the model's class, if it reads
   /// no token ids or has no attention with a residual stream.
   [[nodiscard]] Lowered lower(std::int64_t rows, const Prompt& length) const;
-  /// Returns the arrays of the model's own inputs for prompts of equal lengths. Throws Error (usage) for an id outside
-  /// the vocabulary.
+  /// Throws Error (bad_input) if the model ends in hidden states, or if its logits are neither one row for each token
+  /// nor classes of the text.
+  void require_logits(const Lowered& lowered) const;
+  /// Throws Error (bad_input), naming the layer, if weights are quantized, because such weights have no gradients.
+  void require_gradients(const Lowered& lowered) const;
+
+  /// Returns the arrays of the inputs for prompts of equal lengths; those of replaced values are zeros. Throws Error
+  /// (usage) for an id outside the vocabulary.
   [[nodiscard]] std::vector<Tensor> inputs(const graph::Graph& graph, std::span<const Prompt> rows) const;
   /// Compiles a graph for its outputs. Throws Error (no_memory) if it does not fit, which `fits` shows before.
   [[nodiscard]] std::unique_ptr<run::Session> compile(graph::Graph graph) const;
@@ -81,10 +85,6 @@ class Subject {
   [[nodiscard]] Values run(const Lowered& lowered, const Prompt& prompt, std::span<const graph::ValueId> values) const;
 
  private:
-  /// Returns the input of the decoder's, or the only, token ids.
-  [[nodiscard]] graph::ValueId tokens_of(const graph::Graph& graph) const;
-  [[nodiscard]] graph::Graph remaining(graph::Graph graph) const;
-
   const open::LoadedModel& loaded_;
   const open::Execution& execution_;
   const backends::Backend& backend_;

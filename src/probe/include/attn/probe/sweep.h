@@ -25,7 +25,6 @@ class Sweep {
         LogitPositions wanted = LogitPositions::all_positions, const std::vector<graph::ValueId>& others = {});
 
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
-  [[nodiscard]] const Prompt& prompt() const { return prompt_; }
   /// Returns the value of a site, or of one of the others, in the pass without edits, (1,…).
   [[nodiscard]] const Tensor& value(graph::ValueId site) const { return values_.at(site); }
   /// Returns the logits without edits: (T,V), or (1,V) if only the last position is wanted.
@@ -49,8 +48,5 @@ class Sweep {
   Values values_;
   Tensor logits_;
 };
-
-/// Returns row `index` of an array's first axis, as a view.
-[[nodiscard]] Tensor row_of(const Tensor& array, std::int64_t index);
 
 }  // namespace attn::probe

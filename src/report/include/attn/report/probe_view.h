@@ -16,21 +16,12 @@
 #include "attn/probe/patch.h"
 #include "attn/probe/saliency.h"
 #include "attn/report/format.h"
+#include "attn/report/grid.h"
 #include "attn/report/json.h"
 #include "attn/report/table.h"
 #include "attn/report/values.h"
 
 namespace attn::report {
-
-/// Numbers with names for rows and columns. NaN marks a cell without a number.
-struct Grid {
-  std::string title, rows_title;
-  std::vector<std::string> rows, columns;
-  std::vector<std::vector<double>> values;
-  bool is_signed = true;  ///< colours diverge from 0; otherwise they grow from 0
-  /// Text of each cell in tables and tooltips; empty: the number.
-  std::vector<std::vector<std::string>> words{};
-};
 
 /// The result of one operation, in the forms that all formats are made of.
 struct ProbeFindings {
@@ -41,17 +32,12 @@ struct ProbeFindings {
 };
 
 /// Returns the spelling of a token.
-using TokenWord = std::function<std::string(std::int32_t)>;
-
-struct ProbePrompt {
-  std::vector<std::int32_t> ids, encoder;
-  std::optional<std::string> text;
-};
+using TokenWord = std::function<std::string(probe::Id)>;
 
 struct ProbeReport {
   std::string operation;  ///< "lens"
   Setting setting;
-  std::vector<ProbePrompt> prompts;
+  std::vector<probe::Prompt> prompts;
   TokenWord word;
   ProbeFindings findings;
   std::optional<Provenance> provenance;  ///< for a page
