@@ -172,10 +172,12 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({qwen, "--prompt", "a", "--image", image}, "the prompts have 0 marks <|image_pad|>");
   refused({qwen, "--prompt", mark + "a"}, "0 images were given, and the prompts have 1 marks");
   refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
-  refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"}, "prompt 1 ends within an image");
-  refused({qwen, "--ids", "1,2", "--image", image}, "--image require prompts of text");
+  refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"},
+          "prompt 1 has 4 of the 6 tokens of an image");
+  refused({qwen, "--ids", "1,2", "--image", image}, "--image needs prompts of text");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>"}, "0 images were given, and the prompts have 1 marks");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>", "--max-length", "5", "--image", image},
-          "prompt 1 has 2 positions of images, and an image has 6");
-  refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image}, "reads only text");
+          "prompt 1 has 2 of the 6 tokens of an image: give a larger --max-length");
+  refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image},
+          "--image was given, but a GPT2CausalLM reads no images");
 }

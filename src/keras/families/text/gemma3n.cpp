@@ -22,9 +22,10 @@
 #include "families/blocks/decoders/gemma3n_processor.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/autoregressive.h"
 #include "model/backbones/text.h"
-#include "model/decodes.h"
 #include "model/input_layer.h"
+#include "model/multimodal.h"
 #include "model/sized_inputs.h"
 #include "model/tasks/task.h"
 
@@ -114,8 +115,8 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
     ArgDict given = {{"token_ids", token_ids}};
     std::vector<TensorRef> all = {token_ids, padding_mask};
     if (!vision_encoder_config.json.empty()) {
-      processor.sight = sight();
-      const Shape& image = processor.sight.image;
+      processor.vision = vision();
+      const Shape& image = processor.vision.image;
       all.push_back(input("images", {kUnknown, kUnknown, image[0], image[1], image[2]}, DType::float32));
       given.emplace_back("pixel_values", all.back());
     }
@@ -128,8 +129,8 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
 
  private:
   /// Makes the encoder of images and its embedder, which have the names and the dtype that KerasHub gives them.
-  [[nodiscard]] Gemma3nSight sight() const {
-    Gemma3nSight out;
+  [[nodiscard]] Gemma3nVision vision() const {
+    Gemma3nVision out;
     Json arguments = vision_encoder_config.json;
     const auto named = arguments.find("name");
     const std::string called =
@@ -231,13 +232,18 @@ class EmbeddingProduct final : public WithArguments<kX1X2> {
 };
 
 /// KerasHub's task passes the images of a whole model as its tokens. Its generate() calls the backbone's layers itself.
-class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
+class Gemma3nCausalLM final : public Task, public Autoregressive, public Multimodal, public SizedInputs {
  public:
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
-    const Gemma3nSight& sight = own().processor().sight;
-    if (sight.encoder == nullptr) return std::nullopt;
-    return ImagePrompt{sight.cells, "<start_of_image>", "\n\n<start_of_image>", "<image_soft_token>",
-                       "<end_of_image>\n\n"};
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
+    const Gemma3nVision& vision = own().processor().vision;
+    if (vision.encoder == nullptr) return {};
+    return {{.input = "images",
+             .shape = vision.image,
+             .tokens = vision.cells,
+             .mark = "<start_of_image>",
+             .start = "\n\n<start_of_image>",
+             .placeholder = "<image_soft_token>",
+             .end = "<end_of_image>\n\n"}};
   }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
     return own().default_size(input, axis);
@@ -246,11 +252,9 @@ class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
     graph::Builder& b = lowering.builder();
     const graph::ValueId all = b.cast(b.apply(graph::Fill{b.shape(token_ids), DType::int32, 1.0}, {}), DType::boolean);
     ArgDict inputs = {{"token_ids", Call::result(token_ids)}};
-    if (const Dim count = lowering.decoding->images; count > 0) {
-      const Shape& image = own().processor().sight.image;
-      const Shape shape = {b.shape(token_ids)[0], count, image[0], image[1], image[2]};
-      inputs.emplace_back("pixel_values", Call::result(b.input("images", DType::float32, shape)));
-    }
+    const Decoding& decoding = *lowering.decoding;
+    if (decoding.media.contains("images"))
+      inputs.emplace_back("pixel_values", decoding.media_input(b, "images", DType::float32));
     const Arg embedded = lowering.apply(own().processor(), ArgList{inputs}, ArgDict{});
     const ArgList& rows = *embedded.as<ArgList>();
     const ArgList given = {Call::result(token_ids), Call::result(all), rows[0], rows[1]};

@@ -1,6 +1,7 @@
 // Gemma 4 (keras_hub/src/models/gemma4).
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "classes/decoding.h"
 #include "families/blocks/decoders/gemma4_attention.h"
@@ -16,6 +17,7 @@
 #include "families/blocks/sound/gemma4_conformer.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/multimodal.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::gemma4 {
@@ -29,15 +31,21 @@ constexpr std::string_view kLayersModule = "keras_hub.src.models.gemma4.gemma4_l
                            kVisionModule = "keras_hub.src.models.gemma4.gemma4_vision_encoder";
 
 /// The logits may have a second soft cap.
-class Gemma4CausalLM final : public CausalLM, public SizedInputs {
+class Gemma4CausalLM final : public CausalLM, public Multimodal, public SizedInputs {
  public:
   void fields(Fields& f) override { f("final_logit_cap", final_logit_cap); }
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
-    if (own().encoder() == nullptr) return std::nullopt;
-    return ImagePrompt{image_tokens(), "<|image|>", "<|image>", "<|image|>", "<image|>", true};
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
+    if (own().encoder() == nullptr) return {};
+    return {{.input = "pixel_values",
+             .shape = {kUnknown, own().encoder()->patch_numbers()},
+             .tokens = image_tokens(),
+             .mark = "<|image|>",
+             .start = "<|image>",
+             .placeholder = "<|image|>",
+             .end = "<image|>"}};
   }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
-    Decoded decoded = answered(lowering, own().decode(lowering, token_ids, image_tokens()), every_position);
+    Decoded decoded = answered(lowering, own().decode(lowering, token_ids), every_position);
     if (final_logit_cap) decoded.logits = keras::soft_capped(lowering.builder(), decoded.logits, *final_logit_cap);
     return decoded;
   }

@@ -71,8 +71,8 @@ void Gemma3nProcessor::fields(Fields& f) {
     f.put(key, layer == nullptr ? Json() : layer_json(*layer, f.version()));
   };
   if (!f.reading()) f.put("language_model", model == nullptr ? Json() : layer_json(*model, f.version()));
-  part("vision_encoder", vision_encoder, sight.encoder.get());
-  part("embed_vision", embed_vision, sight.embedder.get());
+  part("vision_encoder", vision_encoder, vision.encoder.get());
+  part("embed_vision", embed_vision, vision.embedder.get());
   f("audio_encoder", audio_encoder);
   f("embed_audio", embed_audio);
   f("vision_soft_tokens_per_image", vision_soft_tokens_per_image);
@@ -85,10 +85,10 @@ void Gemma3nProcessor::fields(Fields& f) {
 std::vector<Layer::Sublayer> Gemma3nProcessor::sublayers() {
   // Keras builds these before this layer, so their variable paths do not include this layer's name.
   std::vector<Sublayer> out;
-  if (sight.encoder != nullptr) out.push_back({sight.encoder.get(), "", "vision_encoder/", true});
+  if (vision.encoder != nullptr) out.push_back({vision.encoder.get(), "", "vision_encoder/", true});
   if (model != nullptr) out.push_back({model, model->name + "/", "language_model/", true});
-  if (sight.embedder != nullptr)
-    out.push_back({sight.embedder.get(), sight.embedder->name + "/", "embed_vision/", true});
+  if (vision.embedder != nullptr)
+    out.push_back({vision.embedder.get(), vision.embedder->name + "/", "embed_vision/", true});
   return out;
 }
 
@@ -106,7 +106,7 @@ Arg Gemma3nProcessor::call(Call& call) {
   model->make_layers();
   const Expression ids(b, token_ids->id);
   Expression rows(b, model->embedded(call, token_ids)->id);
-  if (sight.encoder != nullptr) rows = with_image_tokens(call, ids, rows);
+  if (vision.encoder != nullptr) rows = with_image_tokens(call, ids, rows);
   if (pixels != nullptr) rows = with_images(call, ids, rows, {b, pixels->id});
   // The second embedding has no rows for tokens of images and sounds, which have the row of token 0.
   const Expression known = (ids.number(-1.0) < ids) & (ids < static_cast<double>(vocab_size_per_layer_input.value));
@@ -115,11 +115,11 @@ Arg Gemma3nProcessor::call(Call& call) {
 }
 
 TensorPtr Gemma3nProcessor::embedded(Call& call, const Expression& x) {
-  return tensors_of(call.lowering().apply(*sight.embedder, ArgList{Call::result(x)}, ArgDict{})).front();
+  return tensors_of(call.lowering().apply(*vision.embedder, ArgList{Call::result(x)}, ArgDict{})).front();
 }
 
 Expression Gemma3nProcessor::with_image_tokens(Call& call, const Expression& ids, const Expression& rows) {
-  const auto first = static_cast<double>(sight.first), end = static_cast<double>(sight.first + sight.count);
+  const auto first = static_cast<double>(vision.first), end = static_cast<double>(vision.first + vision.count);
   const Expression own = (ids.number(first - 1.0) < ids) & (ids < end);
   const Expression looked_up(call.builder(), embedded(call, where(own, ids, ids.number(end - 1.0)))->id);
   return where(expanded(own), looked_up, rows);
@@ -131,25 +131,25 @@ Expression Gemma3nProcessor::with_images(Call& call, const Expression& ids, cons
   const Shape shape = rows.shape(), given = pixels.shape();
   const bool symbolic = call.lowering().symbolic();
   const Dim count = symbolic ? kUnknown : given[0] * given[1];
-  const ValueId images = b.reshape(pixels, {count, sight.image[0], sight.image[1], sight.image[2]});
-  const Arg seen = call.lowering().apply(*sight.encoder, ArgList{Call::result(images)}, ArgDict{});
+  const ValueId images = b.reshape(pixels, {count, vision.image[0], vision.image[1], vision.image[2]});
+  const Arg seen = call.lowering().apply(*vision.encoder, ArgList{Call::result(images)}, ArgDict{});
   const Expression cells(b, tensors_of(seen).front()->id);
-  const Expression features(b, b.reshape(cells, {count, sight.cells, cells.shape()[3]}));
-  const Expression seen_rows(b, embedded(call, features.cast(rows.dtype()) * sight.scale)->id);
+  const Expression features(b, b.reshape(cells, {count, vision.cells, cells.shape()[3]}));
+  const Expression seen_rows(b, embedded(call, features.cast(rows.dtype()) * vision.scale)->id);
   if (symbolic) return rows;
 
   // KerasHub numbers the placeholders of a batch together. Its generate() begins with images for each row, and so do
   // decode steps here.
-  const Expression is_image = ids == static_cast<double>(sight.placeholder);
+  const Expression is_image = ids == static_cast<double>(vision.placeholder);
   const Dim groups = call.lowering().decoding == nullptr ? 1 : shape[0];
   const ValueId flags = b.reshape(is_image.cast(DType::int32), {groups, shape[0] * shape[1] / groups});
   const Expression number(b, b.apply(graph::Cumulate{.axis = 1}, {flags}));
   const Expression first(
       b,
-      b.apply(graph::Iota{{groups, 1}, DType::int32, 0, -1.0, static_cast<double>(count * sight.cells / groups)}, {}));
-  const Expression last = number.number(static_cast<double>(count * sight.cells - 1));
+      b.apply(graph::Iota{{groups, 1}, DType::int32, 0, -1.0, static_cast<double>(count * vision.cells / groups)}, {}));
+  const Expression last = number.number(static_cast<double>(count * vision.cells - 1));
   const Expression at = min(max(number + first, number.number(0.0)), last);
-  const ValueId all = b.reshape(seen_rows, {count * sight.cells, shape[2]});
+  const ValueId all = b.reshape(seen_rows, {count * vision.cells, shape[2]});
   const ValueId picked = b.apply(graph::Gather{0}, {all, b.reshape(at, {shape[0], shape[1]})});
   return where(expanded(is_image), {b, picked}, rows);
 }

@@ -14,8 +14,8 @@ namespace attn::keras {
 
 [[nodiscard]] LayerPtr make_gemma3n_embedder();
 
-/// The encoder of images, with the tokens that have rows of their own in the embedder.
-struct Gemma3nSight {
+/// The vision encoder, with the tokens that have rows of their own in the embedder.
+struct Gemma3nVision {
   LayerPtr encoder, embedder;
   Shape image;                        ///< (height, width, channels)
   std::int64_t cells = 0;             ///< the rows of an image
@@ -33,7 +33,7 @@ class Gemma3nProcessor final : public Layer {
   [[nodiscard]] std::vector<Sublayer> sublayers() override;
 
   Gemma3nTextModel* model = nullptr;
-  Gemma3nSight sight;  ///< without an encoder for a model of texts
+  Gemma3nVision vision;  ///< without an encoder for a model that reads no images
 
  private:
   [[nodiscard]] TensorPtr embedded(Call& call, const Expression& x);

@@ -303,30 +303,30 @@ void Gemma4Backbone::assemble() {
   output_struct = pooled("Gemma4MeanPooling", hidden, padding_mask);
 }
 
-ValueId Gemma4Backbone::decode(Lowering& lowering, ValueId token_ids, std::int64_t image_tokens) {
+ValueId Gemma4Backbone::decode(Lowering& lowering, ValueId token_ids) {
   GraphCalls calls(*this, lowering);
   graph::Builder& b = lowering.builder();
+  const Decoding& decoding = *lowering.decoding;
+  const auto given = [&](const char* called, DType dtype) { return decoding.media_input(b, called, dtype); };
   const Arg ids = Call::result(token_ids);
   Arg x = calls.call(*find("token_embedding"), {ids}, {}), own_ids = ids;
-  if (const Dim images = lowering.decoding->images; images > 0) {
-    const Dim rows = b.shape(token_ids)[0], patches = lowering.decoding->patches;
-    if (encoder()->rows(patches) < image_tokens)
+  if (decoding.media.contains("pixel_values")) {
+    const TensorPtr pixels = given("pixel_values", DType::float32), indices = given("vision_indices", DType::int32);
+    const Shape images = b.shape(pixels->id);
+    const Dim patches = images[2], rows = encoder()->rows(patches), positions = b.shape(indices->id)[1] / images[1];
+    if (rows < positions)
       throw bad_input("the preprocessor has num_vision_tokens_per_image {}, but {} patches of an image give {} rows",
-                      image_tokens, patches, encoder()->rows(patches));
-    const auto given = [&](const char* called, DType dtype, const Shape& shape) {
-      return Call::result(b.input(called, dtype, shape));
-    };
-    const TensorPtr pixels = given("pixel_values", DType::float32, {rows, images, patches, encoder()->patch_numbers()}),
-                    places = given("pixel_position_ids", DType::int32, {rows, images, patches, 2}),
-                    indices = given("vision_indices", DType::int32, {rows, images * image_tokens});
-    x = with_images(calls, x, {{"pixel_values", pixels}, {"pixel_position_ids", places}}, indices);
+                      positions, patches, rows);
+    x = with_images(calls, x,
+                    {{"pixel_values", pixels}, {"pixel_position_ids", given("pixel_position_ids", DType::int32)}},
+                    indices);
     if (hidden_size_per_layer_input > 0) {
-      const TensorPtr mask = given("vision_mask", DType::int32, {rows, b.shape(token_ids)[1]});
+      const TensorPtr mask = given("vision_mask", DType::int32);
       const Expression text = calls.value(ids);
       own_ids = Call::result(where({b, b.cast(mask->id, DType::boolean)}, text.number(0.0), text));
     }
   }
-  return calls.value(through_text(calls, x, own_ids, {{"positions", Call::result(lowering.decoding->positions)}}));
+  return calls.value(through_text(calls, x, own_ids, {{"positions", Call::result(decoding.positions)}}));
 }
 
 bool Gemma4Backbone::is_global(std::int64_t i) const { return layer_types_[static_cast<std::size_t>(i)] == kFull; }

@@ -30,15 +30,15 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   [[nodiscard]] const Gemma4VisionEncoder* encoder() const {
     return dynamic_cast<const Gemma4VisionEncoder*>(vision_encoder_.get());
   }
-  /// Without arrays, there are one square image and one short sound.
   /// Returns the audio encoder; null for a model without sounds.
   [[nodiscard]] const Gemma4AudioEncoder* audio_encoder() const {
     return dynamic_cast<const Gemma4AudioEncoder*>(audio_encoder_.get());
   }
+  /// Without arrays, there are one square image and one short sound.
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override;
   /// Lowers a decode step of new tokens (B,T), and returns their hidden states (B,T,D). A step that reads images has
-  /// further inputs, and each image has `image_tokens` positions. Throws Error (bad_input) if it has too few rows.
-  [[nodiscard]] graph::ValueId decode(Lowering& lowering, graph::ValueId token_ids, std::int64_t image_tokens);
+  /// further inputs. Throws Error (bad_input) if an image has more positions than rows.
+  [[nodiscard]] graph::ValueId decode(Lowering& lowering, graph::ValueId token_ids);
 
  protected:
   void check_fields(const Ref& config) override;

@@ -99,8 +99,8 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
     graph::Builder& b = call.builder();
     TensorPtr in = sequence(call);
     if (is_half(call)) in = clamped(call, in);
-    const Arg results =
-        call.lowering().apply(*attention_, ArgList{apply(call, *pre_attention_norm_, {in})}, sight(call, in));
+    const Arg results = call.lowering().apply(*attention_, ArgList{apply(call, *pre_attention_norm_, {in})},
+                                              attention_arguments(call, in));
     const ArgList& attended = *results.as<ArgList>();
     const auto dropped = [&](Layer* layer, const TensorPtr& x) {
       return layer == nullptr ? x : apply(call, *layer, {x});
@@ -169,7 +169,7 @@ class Gemma4TextDecoderBlock final : public DecoderBlock {
   }
 
   /// Returns the arguments of the attention.
-  [[nodiscard]] ArgDict sight(Call& call, const TensorPtr& in) const {
+  [[nodiscard]] ArgDict attention_arguments(Call& call, const TensorPtr& in) const {
     ArgDict how = use_bidirectional_attention ? attending_both_ways(call, in) : attending_back(call, in);
     for (const char* argument : {"shared_kv", "positions"})
       if (const TensorPtr value = call.optional_tensor(argument)) how.emplace_back(argument, value);

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "attn/keras/image_prompt.h"
 #include "classes/arg.h"
 #include "classes/lowering.h"
 
@@ -27,15 +26,13 @@ struct EncoderFeatures {
 };
 
 /// A model whose logits at a position predict the next token.
-class Decodes {
+class Autoregressive {
  public:
-  virtual ~Decodes() = default;
+  virtual ~Autoregressive() = default;
   /// Returns whether an encoder also reads a sequence (EncoderSequences).
   [[nodiscard]] virtual bool has_encoder() const { return false; }
   /// Lowers new tokens (B,T) int32; the lowering must have a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;
-  /// Returns how prompts and images come together; empty if the model reads no images.
-  [[nodiscard]] virtual std::optional<ImagePrompt> image_prompt() { return std::nullopt; }
   /// Returns whether the encoder reads features.
   [[nodiscard]] virtual bool reads_features() const { return false; }
   /// Returns the features that the encoder reads for a length T; empty if it reads tokens. Throws Error (bad_input) for

@@ -12,19 +12,19 @@
 namespace attn::keras {
 
 /// The differences between the two.
-struct SightKind {
+struct GemmaVitKind {
   std::string_view embedding, attention, block;  ///< class names
   std::string_view store;  ///< prefix of the blocks in weight files; a number follows from the second block on
   bool several;            ///< whether the input is (B,I,H,W,3) instead of (B,H,W,3), and the layers write their ε
 };
 
-[[nodiscard]] LayerPtr make_sight_embedding();
-[[nodiscard]] LayerPtr make_sight_attention();
-[[nodiscard]] LayerPtr make_sight_block(const SightKind& kind);
-[[nodiscard]] LayerPtr make_sight_encoder(const SightKind& kind);
+[[nodiscard]] LayerPtr make_gemma_vit_embedding();
+[[nodiscard]] LayerPtr make_gemma_vit_attention();
+[[nodiscard]] LayerPtr make_gemma_vit_block(const GemmaVitKind& kind);
+[[nodiscard]] LayerPtr make_gemma_vit_encoder(const GemmaVitKind& kind);
 
 /// The sizes of an encoder.
-struct SightSizes {
+struct GemmaVitSizes {
   Positive image_size, patch_size, num_heads, hidden_dim, num_layers, intermediate_dim;
 
   /// Throws Error (bad_input). `prefix` is that of the keys in the config.

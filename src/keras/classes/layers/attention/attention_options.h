@@ -12,7 +12,7 @@
 namespace attn::keras {
 
 /// The options that graph::Attention and graph::CachedAttention share.
-struct Attending {
+struct AttentionOptions {
   double scale = 1.0;
   graph::AttentionPath path = graph::AttentionPath::fused;
   double soft_cap = 0.0;

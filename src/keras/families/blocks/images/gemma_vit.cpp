@@ -1,4 +1,4 @@
-#include "families/blocks/images/sight_encoder.h"
+#include "families/blocks/images/gemma_vit.h"
 
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@ using graph::ValueId;
 constexpr double kEpsilon = 1e-6;
 
 /// (B,H,W,3) → (B,P,D): the patches, plus trained positions.
-class SightEmbedding final : public Composite {
+class GemmaVitEmbedding final : public Composite {
  public:
   void fields(Fields& f) override {
     f.required("image_size", image_size);
@@ -50,7 +50,7 @@ class SightEmbedding final : public Composite {
 };
 
 /// Attention of dense layers, without a float32 softmax.
-class SightAttention final : public Composite {
+class GemmaVitAttention final : public Composite {
  public:
   void fields(Fields& f) override {
     f.required("hidden_dim", hidden_dim);
@@ -81,7 +81,7 @@ class SightAttention final : public Composite {
       const Shape shape = b.shape(rows);
       return b.reshape(rows, {shape[0], shape[1], num_heads, size});
     };
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(size));
     how.path = graph::AttentionPath::explicit_;
     const ValueId query = heads(query_), key = heads(key_), value = heads(value_);
@@ -97,9 +97,9 @@ class SightAttention final : public Composite {
   Layer* output_ = nullptr;
 };
 
-class SightBlock final : public PreNormBlock {
+class GemmaVitBlock final : public PreNormBlock {
  public:
-  explicit SightBlock(const SightKind& kind) : kind_(kind) {}
+  explicit GemmaVitBlock(const GemmaVitKind& kind) : kind_(kind) {}
   void fields(Fields& f) override {
     f.required("num_heads", num_heads);
     f.required("intermediate_dim", intermediate_dim);
@@ -125,15 +125,15 @@ class SightBlock final : public PreNormBlock {
     return apply(call, *feed_[1], {Call::result(wide)});
   }
 
-  const SightKind& kind_;
+  const GemmaVitKind& kind_;
   Positive num_heads, intermediate_dim;
   Number layer_norm_epsilon = kEpsilon;
 };
 
 /// Images → (B,P,D), or (B·I,P,D).
-class SightEncoder final : public Composite {
+class GemmaVitEncoder final : public Composite {
  public:
-  explicit SightEncoder(const SightKind& kind) : kind_(kind) {}
+  explicit GemmaVitEncoder(const GemmaVitKind& kind) : kind_(kind) {}
   void fields(Fields& f) override {
     f.required("hidden_dim", sizes.hidden_dim);
     f.required("num_layers", sizes.num_layers);
@@ -178,8 +178,8 @@ class SightEncoder final : public Composite {
   }
 
  private:
-  const SightKind& kind_;
-  SightSizes sizes;
+  const GemmaVitKind& kind_;
+  GemmaVitSizes sizes;
   Number layer_norm_epsilon = kEpsilon;
   Layer* norm_ = nullptr;
   Layer* embedding_ = nullptr;
@@ -188,12 +188,12 @@ class SightEncoder final : public Composite {
 
 }  // namespace
 
-LayerPtr make_sight_embedding() { return std::make_unique<SightEmbedding>(); }
-LayerPtr make_sight_attention() { return std::make_unique<SightAttention>(); }
-LayerPtr make_sight_block(const SightKind& kind) { return std::make_unique<SightBlock>(kind); }
-LayerPtr make_sight_encoder(const SightKind& kind) { return std::make_unique<SightEncoder>(kind); }
+LayerPtr make_gemma_vit_embedding() { return std::make_unique<GemmaVitEmbedding>(); }
+LayerPtr make_gemma_vit_attention() { return std::make_unique<GemmaVitAttention>(); }
+LayerPtr make_gemma_vit_block(const GemmaVitKind& kind) { return std::make_unique<GemmaVitBlock>(kind); }
+LayerPtr make_gemma_vit_encoder(const GemmaVitKind& kind) { return std::make_unique<GemmaVitEncoder>(kind); }
 
-void SightSizes::check(const Ref& config, std::string_view prefix, std::string_view size_key) const {
+void GemmaVitSizes::check(const Ref& config, std::string_view prefix, std::string_view size_key) const {
   const auto key = [&](std::string_view name) { return std::string(prefix) + std::string(name); };
   check_heads(config, key("num_heads"), hidden_dim, num_heads);
   check_blocks(config, key("num_layers"), num_layers);
@@ -203,7 +203,7 @@ void SightSizes::check(const Ref& config, std::string_view prefix, std::string_v
         fmt::format("an image of {} pixels cannot be divided into patches of {}", image_size.value, patch_size.value));
 }
 
-Json SightSizes::arguments() const {
+Json GemmaVitSizes::arguments() const {
   return {{"hidden_dim", hidden_dim.value}, {"num_layers", num_layers.value},
           {"num_heads", num_heads.value},   {"intermediate_dim", intermediate_dim.value},
           {"patch_size", patch_size.value}, {"image_size", image_size.value}};
