@@ -1,5 +1,6 @@
 // Gemma 4 (keras_hub/src/models/gemma4).
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "families/blocks/sound/gemma4_audio.h"
 #include "families/blocks/sound/gemma4_audio_attention.h"
 #include "families/blocks/sound/gemma4_conformer.h"
+#include "families/blocks/sound/gemma_audio_converters.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/multimodal.h"
@@ -35,14 +37,26 @@ class Gemma4CausalLM final : public CausalLM, public Multimodal, public SizedInp
  public:
   void fields(Fields& f) override { f("final_logit_cap", final_logit_cap); }
   [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
-    if (own().encoder() == nullptr) return {};
-    return {{.input = "pixel_values",
-             .shape = {kUnknown, own().encoder()->patch_numbers()},
-             .tokens = image_tokens(),
-             .mark = "<|image|>",
-             .start = "<|image>",
-             .placeholder = "<|image|>",
-             .end = "<image|>"}};
+    constexpr std::int64_t kStepsOfToken = 4;
+    std::vector<MediaPrompt> out;
+    if (own().encoder() != nullptr)
+      out.push_back({.input = "pixel_values",
+                     .shape = {kUnknown, own().encoder()->patch_numbers()},
+                     .tokens = image_tokens(),
+                     .mark = "<|image|>",
+                     .start = "<|image>",
+                     .placeholder = "<|image|>",
+                     .end = "<image|>"});
+    if (own().audio_encoder() != nullptr)
+      out.push_back({.modality = Modality::audio,
+                     .input = "audio_mel",
+                     .shape = {kUnknown, own().audio_encoder()->spectrum()},
+                     .merge = kStepsOfToken,
+                     .mark = "<|audio|>",
+                     .start = "<|audio>",
+                     .placeholder = "<|audio|>",
+                     .end = "<audio|>"});
+    return out;
   }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
     Decoded decoded = answered(lowering, own().decode(lowering, token_ids), every_position);
@@ -140,6 +154,12 @@ constexpr std::array kLayers = {
     encoder_record("Gemma4AudioConformerBlock", make_gemma4_conformer, kAudioModule, Role::transformer),
     encoder_record("Gemma4AudioSSCPConvBlock", make_gemma4_sound_convolution, kAudioModule, Role::kernel),
     encoder_record("Gemma4AudioSubSampleConvProjection", make_gemma4_subsampling, kAudioModule),
+    ClassInfo{.name = "Gemma4AudioConverter",
+              .make = make_gemma4_audio_converter,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma4.gemma4_audio_converter",
+              .role = Role::arrangement,
+              .package = "keras_hub"},
     ClassInfo{.name = "Gemma4AudioEncoder",
               .make = make_layer<Gemma4AudioEncoder>,
               .since = kAnyKeras,
