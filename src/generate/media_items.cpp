@@ -4,6 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/audio_converter.h"
 #include "attn/open/image_converter.h"
 
 namespace attn::generate {
@@ -19,6 +20,15 @@ void expect_shape(const keras::MediaPrompt& how, const Shape& made, const std::s
         "{}: the model's converter gives {}, but the input '{}' takes {}: the converter is that of another "
         "model",
         printable(file), made.str(), how.input, how.shape.str());
+}
+
+MediaItem item_of(const keras::MediaPrompt& how, const open::AudioFeatures& sound, const std::string& file) {
+  expect_shape(how, sound.features.shape(), file);
+  const std::string input(how.input);
+  const Tensor mask(DType::int32, {sound.features.shape()[0]});
+  for (Dim i = 0; i < sound.valid; ++i) mask.set(i, 1);
+  const Dim tokens = how.merge > 0 ? (sound.valid + how.merge - 1) / how.merge : how.tokens;
+  return {{{input, sound.features, 0.0}, {input + "_mask", mask, 0.0}}, tokens, {}};
 }
 
 MediaItem item_of(const keras::MediaPrompt& how, const open::ImagePatches& image, const std::string& file) {
@@ -46,6 +56,11 @@ std::vector<MediaItem> read_items(const keras::MediaPrompt& how, const std::vect
                                   const open::Listener& listener) {
   std::vector<MediaItem> out;
   if (files.empty()) return out;
+  if (how.modality == keras::Modality::audio) {
+    const auto sounds = open::convert_audio(loaded, files, execution, listener);
+    for (std::size_t i = 0; i < sounds.size(); ++i) out.push_back(item_of(how, sounds[i], files[i]));
+    return out;
+  }
   if (how.input == "images") {
     for (const Tensor& image : open::convert_images(loaded, files, "images", how.shape, execution, listener))
       out.push_back({{{"images", image, 0.0}}, how.tokens, {}});

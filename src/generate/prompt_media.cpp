@@ -27,6 +27,7 @@ PromptMedia::PromptMedia(const open::LoadedModel& loaded, const MediaFiles& file
     kinds_.push_back({*how, read_items(*how, paths, loaded, execution, listener)});
   };
   add(keras::Modality::image, files.images);
+  add(keras::Modality::audio, files.audio);
 }
 
 bool PromptMedia::is_empty() const {

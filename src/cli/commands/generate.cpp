@@ -47,7 +47,7 @@ struct GenerateCommand {
   open::Execution execution;
   std::optional<std::string> model;
   PromptWords prompts;
-  std::vector<std::string> images;
+  std::vector<std::string> images, audio;
   SamplerWords sampling;
   SteeringWords steering;
   std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
@@ -65,6 +65,10 @@ struct GenerateCommand {
     options
         .add("--image", images, "FILE",
              "JPEG or PNG for a prompt of a model that reads images; repeatable, in the order of the prompts")
+        .repeatable();
+    options
+        .add("--audio", audio, "FILE",
+             "WAV or FLAC for a prompt of a model that reads sounds; repeatable, in the order of the prompts")
         .repeatable();
     add_max_length(options, max_length);
     options.add("-n,--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
@@ -116,9 +120,9 @@ struct GenerateCommand {
     }
     read_specials();
     if (!loaded.model.decodes()) use_whole(loaded);
-    media_ = generate::PromptMedia(loaded, {images}, execution, common.console);
+    media_ = generate::PromptMedia(loaded, {images, audio}, execution, common.console);
     if (!media_.is_empty() && sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive cannot be combined with --image");
+      throw bad_usage("--sampler contrastive cannot be combined with --image or --audio");
     generate::Request request = request_for(loaded.model);
     media_.find(request.prompts, tokenizer_.get());
     warn_of_keras_hub(loaded.model, request);
@@ -152,7 +156,7 @@ struct GenerateCommand {
   std::optional<tokenizers::SpecialIds> specials_;  // for --stop-ids auto, if the model has a tokenizer
   std::vector<std::string> texts_;                  // texts of the prompts
   generate::EncoderPrompts encoded_;                // for a model with an encoder
-  generate::PromptMedia media_;                     // images in the prompts
+  generate::PromptMedia media_;                     // images and sounds in the prompts
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;

@@ -17,7 +17,7 @@ namespace attn::generate {
 
 /// The files of all prompts, in their order.
 struct MediaFiles {
-  std::vector<std::string> images;
+  std::vector<std::string> images, audio;
 };
 
 /// The images and sounds of prompts, for a model that may read none.
