@@ -205,7 +205,7 @@ class Gemma3nAudioConverter final : public GemmaAudioConverter {
     f.required("mel_floor", mel_floor);
     mean_fields(f);
     f.required("padding_side", padding_side);
-    if (f.reading() || !seed.json.is_null()) f("seed", seed);  // of the noise, since KerasHub 0.32
+    if (f.reading() || !seed.json.is_null()) f("seed", seed);  // KerasHub has it since 0.32
   }
   void check(const Ref& config) override {
     check_scale(config, "feature_size", feature_size);
