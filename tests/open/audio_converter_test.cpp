@@ -84,15 +84,16 @@ TEST_CASE("audio converter: the spectrograms of Gemma 3n and Gemma 4 equal Keras
       fourth("x.json", R"({"class_name": "Gemma4AudioConverter", "config": {}})");
   const Tensor mels = third.convert(arrays.at("sound"), open::Execution{});
   CHECK(mels.shape() == Shape{1, 104, 128});
-  // KerasHub transforms in float32.
-  CHECK(error_of_magnitudes(mels, arrays.at("gemma3n")) <= 2e-6);
+  // KerasHub computes the edges of the filters in float32: an edge at 7600 Hz may be off by 5e-4 Hz, which is 4e-6 of
+  // the width of its filter.
+  CHECK(error_of_magnitudes(mels, arrays.at("gemma3n")) <= 5e-6);
   REQUIRE(third.clip_lengths());
   CHECK(third.clip_lengths()->are_equal);
   CHECK(third.clip_lengths()->least == 385);  // padded to 512 samples, which are one frame
 
   const Tensor steps = fourth.convert(arrays.at("sound"), open::Execution{});
   CHECK(steps.shape() == Shape{1, 3000, 128});
-  CHECK(error_of_magnitudes(steps, arrays.at("gemma4")) <= 2e-6);
+  CHECK(error_of_magnitudes(steps, arrays.at("gemma4")) <= 2e-6);  // KerasHub transforms in float32
   REQUIRE(fourth.clip_lengths());
   CHECK(fourth.clip_lengths()->most == 480000);
 }

@@ -189,7 +189,7 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({qwen, "--prompt", mark + "a"}, "0 images were given, and the prompts have 1 marks");
   refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
   refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"},
-          "prompt 1 has 4 of the 6 tokens of an image");
+          "prompt 1 has 4 of the 5 tokens of an image");
   refused({qwen, "--ids", "1,2", "--image", image}, "--image needs prompts of text");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>"}, "0 images were given, and the prompts have 1 marks");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>", "--max-length", "5", "--image", image},
@@ -222,7 +222,6 @@ TEST_CASE("generate: sounds that do not match the prompts or the model are rejec
   refused({gemma4, "--prompt", mark, "--audio", kPictures + "wide.png"}, 3, "wide.png");
   refused({gemma4, "--prompt", mark, "--audio", "tests/data/audio/pcm_16.wav"}, 3,
           "s, and the model needs at least 0.0100 s: give a longer one");
-  refused({gemma3n, "--prompt", "<start_of_audio>", "--audio", "tests/data/audio/pcm_16.wav"}, 3, "give a longer one");
   const TemporaryFolder folder;
   const std::string long_sound = folder.file("long.wav", wav_of_zeros(4000, 4100));
   refused({gemma4, "--prompt", mark, "--audio", long_sound}, 3,

@@ -86,7 +86,8 @@ class GemmaAudioConverter : public Layer {
     return {b, b.reshape(x, {in.rank() == 1 ? 1 : in[0], in.back()})};
   }
 
-  /// Returns the magnitudes of frames (B,T,L), whose transforms have `bins` samples, on the mel scale: (B,T,M).
+  /// Returns the magnitudes of frames (B,T,L) on the mel scale: (B,T,M). Their transforms have `bins` samples, to which
+  /// frames are cut or padded.
   template <typename Real>
   [[nodiscard]] Expression mel_magnitudes(const Expression& frames, Dim bins, Dim mels) const {
     Builder& b = *frames.builder;
@@ -171,10 +172,7 @@ class Gemma4AudioConverter final : public GemmaAudioConverter {
     const Dim needed = (frames - 1) * stride + length;
     const Expression whole =
         first_samples(padded_samples(sound, 0, std::max<Dim>(0, needed - sound.shape()[1])), needed);
-    Expression own = framed(whole, length, stride);
-    if (length > num_fft_bins)
-      own = {*own.builder, own.builder->apply(graph::Slice{{{}, {}, {0, num_fft_bins, 1}}}, {own})};
-    const Expression mels = mel_magnitudes<double>(own, num_fft_bins, num_mels);
+    const Expression mels = mel_magnitudes<double>(framed(whole, length, stride), num_fft_bins, num_mels);
     const Expression out = normalized(call, (mels + mel_floor.value).unary(graph::UnaryFn::log));
     return Call::result(in.rank() == 1 ? call.builder().reshape(out, {frames, num_mels}) : out.id);
   }
