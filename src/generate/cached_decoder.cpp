@@ -28,8 +28,8 @@ void copy_features(const Tensor& from, const Tensor& to) {
   std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
 }
 
-/// Returns the given array for an input of a step that reads images.
-Tensor image_array(const Tensor& given, const graph::Value& input) {
+/// Returns the given array for an input of a step that reads images or sounds.
+Tensor media_array(const Tensor& given, const graph::Value& input) {
   if (given.shape() != input.shape)
     throw internal_error("an array {} was given for '{}' {}", given.shape().str(), input.name, input.shape.str());
   return given.cast(input.dtype);
@@ -99,8 +99,8 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
   for (const graph::ValueId id : graph.inputs) {
     const graph::Value& value = graph.value(id);
     Tensor array(value.dtype, value.shape);
-    for (const NamedTensor& given : options_.image_arrays)
-      if (given.name == value.name) array = image_array(given.tensor, value);
+    for (const NamedTensor& given : options_.media)
+      if (given.name == value.name) array = media_array(given.tensor, value);
     if (value.name == "token_ids") made->tokens = array;
     if (value.name == "position") made->position = array;
     if (value.name == "sources") made->sources = array;
@@ -160,15 +160,14 @@ std::span<const Tensor> CachedDecoder::last_inputs() const {
 
 /// Runs `count` tokens of each row, beginning with token `first` of the step.
 void CachedDecoder::run(const Advance& step, const Run& which, DecoderOutput& out) {
-  const auto [first, count, every_position, keras_hub_step, reads_encoder, images] = which;
+  const auto [first, count, every_position, keras_hub_step, reads_encoder, reads_media] = which;
   const bool with_sources = !step.sources.empty();
   StepShape shape = step_shape(step.rows, count);
   shape.sources = with_sources;
   shape.every_position = every_position;
   shape.reads_encoder = reads_encoder;
   shape.keras_hub_step = keras_hub_step;
-  shape.images = images;
-  shape.patches = images > 0 ? options_.patches : 0;
+  shape.reads_media = reads_media;
   Part& part = this->part(shape);
   for (Dim row = 0; row < step.rows; ++row) {
     const auto from =
@@ -199,7 +198,7 @@ DecoderOutput CachedDecoder::advance(const Advance& step) {
   read(step, out);
   if (options_.as_keras_hub && step.position == 0 && !step.every_position) {
     DecoderOutput last;
-    run(step, {step.count - 1, 1, false, true, false, 0}, last);
+    run(step, {step.count - 1, 1, false, true, false, false}, last);
     out.logits = last.logits;
   }
   return out;
@@ -209,15 +208,15 @@ DecoderOutput CachedDecoder::advance(const Advance& step) {
 void CachedDecoder::read(const Advance& step, DecoderOutput& out) {
   const bool is_step = options_.as_keras_hub && step.position > 0 && step.count == 1;
   const bool reads_encoder = encoder_length_ > 0 && step.position == 0;
-  const Dim images = step.position == 0 ? options_.images : 0;
-  if (step.count <= options_.prefill_chunk || images > 0) {
-    run(step, {0, step.count, step.every_position, is_step, reads_encoder, images}, out);
+  const bool reads_media = step.position == 0 && !options_.media.empty();
+  if (step.count <= options_.prefill_chunk || reads_media) {
+    run(step, {0, step.count, step.every_position, is_step, reads_encoder, reads_media}, out);
     return;
   }
   Tensor logits, hidden;  // results of all chunks, as far as requested
   for (Dim first = 0; first < step.count; first += options_.prefill_chunk) {
     const Dim count = std::min(options_.prefill_chunk, step.count - first);
-    run(step, {first, count, step.every_position, false, reads_encoder && first == 0, 0}, out);
+    run(step, {first, count, step.every_position, false, reads_encoder && first == 0, false}, out);
     const auto keep = [&](const Tensor& part, Tensor& whole) {
       if (first == 0) whole = Tensor(DType::float32, {step.rows, step.count, part.shape().back()});
       copy_positions(part, whole, first);

@@ -1,6 +1,7 @@
 #include "attn/generate/open_decoder.h"
 
 #include <algorithm>
+#include <map>
 
 #include "attn/base/dtype.h"
 #include "attn/base/text.h"
@@ -32,9 +33,8 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   shape.count = std::clamp<Dim>(longest, 1, options.prefill_chunk);
   shape.sources = false;
   shape.reads_encoder = shape.encoder_length > 0;
-  shape.images = options.images;
-  shape.patches = options.patches;
-  if (shape.images > 0) shape.count = std::max<Dim>(longest, 1);
+  shape.reads_media = !options.media.empty();
+  if (shape.reads_media) shape.count = std::max<Dim>(longest, 1);
   const run::Planned prompt = run::plan_for(backend, lower(shape));
   const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
   run::require_memory("the model takes", static_cast<UInt128>(needed), open::memory_limit(execution.memory_limit), [&] {
@@ -63,8 +63,10 @@ std::int64_t usual_encoder_length(const keras::Model& model) {
 }
 
 LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
-                  const std::optional<std::string>& cache_dtype) {
-  return [&model, dtype, cache_dtype](const StepShape& shape) {
+                  const std::optional<std::string>& cache_dtype, const std::vector<NamedTensor>& media) {
+  std::map<std::string, Shape> shapes;
+  for (const NamedTensor& array : media) shapes.emplace(array.name, array.tensor.shape());
+  return [&model, dtype, cache_dtype, shapes](const StepShape& shape) {
     keras::LowerOptions lower;
     if (!open::is_quantization(dtype)) lower.dtype = dtype;
     lower.decode.emplace();
@@ -79,8 +81,7 @@ LowerStep step_of(const keras::Model& model, const std::optional<std::string>& d
     lower.decode->encoder_length = shape.encoder_length;
     lower.decode->reads_encoder = shape.reads_encoder;
     lower.decode->keras_hub_step = shape.keras_hub_step;
-    lower.decode->images = static_cast<int>(shape.images);
-    lower.decode->patches = shape.patches;
+    if (shape.reads_media) lower.decode->media = shapes;
     if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
     return model.lower(lower);
   };
@@ -90,14 +91,15 @@ void require_decoder_memory(const backends::Backend& backend, const open::Loaded
                             const open::Execution& execution, const std::optional<std::string>& cache_dtype,
                             CachedDecoderOptions options, Dim longest) {
   options.compile = execution.compile_options();
-  require_memory_of_steps(backend, step_of(loaded.model, execution.dtype, cache_dtype), options, longest, execution);
+  require_memory_of_steps(backend, step_of(loaded.model, execution.dtype, cache_dtype, options.media), options, longest,
+                          execution);
 }
 
 std::unique_ptr<CachedDecoder> open_decoder(const backends::Backend& backend, const open::LoadedModel& loaded,
                                             const open::Execution& execution,
                                             const std::optional<std::string>& cache_dtype, CachedDecoderOptions options,
                                             Dim longest, const open::Listener& listener) {
-  LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
+  LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype, options.media);
   if (options.edit)
     lower = [plain = std::move(lower), edit = options.edit](const StepShape& shape) { return edit(plain(shape)); };
   options.compile = execution.compile_options();

@@ -6,15 +6,13 @@
 #include "attn/open/memory.h"
 #include "attn/open/model.h"
 #include "attn/open/session.h"
+#include "image_embeddings.h"
 
 namespace attn::generate {
 namespace {
 
-/// Returns whether texts may contain images of any size.
-bool sees_images(const keras::Model& model) {
-  const auto how = model.image_prompt();
-  return how && how->merge > 0;
-}
+/// Returns whether the model's whole texts may contain images.
+bool reads_images(const keras::Model& model) { return !model.decodes() && !model.media_prompts().empty(); }
 
 }  // namespace
 
@@ -23,7 +21,7 @@ UncachedSequences uncached_sequences(const open::LoadedModel& loaded, const open
   keras::LowerOptions lower = open::lower_options(execution, {});
   lower.batch = 1;
   lower.sequence_length = length;
-  if (sees_images(loaded.model)) lower.image_rows = 0;
+  if (reads_images(loaded.model)) lower.image_rows = 0;
   const graph::Graph graph = loaded.model.lower(lower);
   UncachedSequences out;
   out.inputs = sequence_inputs(graph, loaded.file);
@@ -38,12 +36,16 @@ std::unique_ptr<UncachedDecoder> open_uncached(const backends::Backend& backend,
                                                const open::Execution& execution, const UncachedSequences& sequences,
                                                std::size_t rows, Dim branches,
                                                const std::vector<std::vector<Token>>& encoder_tokens,
-                                               const SeenImages& images, const open::Listener& listener) {
+                                               const PromptMedia& media, const open::Listener& listener) {
   keras::LowerOptions lower = open::lower_options(execution, {});
   lower.batch = static_cast<std::int64_t>(rows) * branches;
   lower.sequence_length = sequences.length;
-  const auto arrays = images.arrays(static_cast<Dim>(rows), branches, sequences.length);
-  if (sees_images(loaded.model)) lower.image_rows = arrays.empty() ? 0 : arrays.front().tensor.shape()[0];
+  std::vector<NamedTensor> arrays;
+  if (reads_images(loaded.model)) {
+    arrays = image_embeddings(backend, loaded, media.kinds().front(), static_cast<Dim>(rows), branches,
+                              sequences.length, execution, listener);
+    lower.image_rows = arrays.empty() ? 0 : arrays.front().tensor.shape()[0];
+  }
   graph::Graph graph = loaded.model.lower(lower);
   open::require_memory(loaded, lower, graph, backend, execution);
   return std::make_unique<UncachedDecoder>(backend, std::move(graph), open::load_weights(loaded, execution, listener),

@@ -18,12 +18,13 @@
 #include "frontends/builtin_encoder.h"
 #include "frontends/hugging_face/write_config.h"
 #include "frontends/read_model.h"
+#include "model/autoregressive.h"
 #include "model/compares.h"
-#include "model/decodes.h"
 #include "model/lower.h"
+#include "model/multimodal.h"
 #include "model/names.h"
 #include "model/policies.h"
-#include "model/sees_images.h"
+#include "model/sized_inputs.h"
 #include "model/summarize.h"
 #include "model/tasks/task.h"
 #include "model/trace_masks.h"
@@ -229,12 +230,16 @@ std::optional<TaskInfo> Model::task() const {
   return task == nullptr ? std::nullopt : std::optional(task->task_info());
 }
 
-bool Model::decodes() const { return dynamic_cast<Decodes*>(parts_->model()) != nullptr; }
+bool Model::decodes() const { return dynamic_cast<Autoregressive*>(parts_->model()) != nullptr; }
 
-std::optional<ImagePrompt> Model::image_prompt() const {
-  if (auto* decodes = dynamic_cast<Decodes*>(parts_->model())) return decodes->image_prompt();
-  const auto* sees = dynamic_cast<const SeesImages*>(parts_->model());
-  return sees == nullptr ? std::nullopt : sees->image_prompt();
+std::vector<MediaPrompt> Model::media_prompts() const {
+  const auto* multimodal = dynamic_cast<const Multimodal*>(parts_->model());
+  return multimodal == nullptr ? std::vector<MediaPrompt>() : multimodal->media_prompts();
+}
+
+std::optional<ArrayFault> Model::array_fault(const std::map<std::string, Tensor>& arrays) const {
+  const auto* sized = dynamic_cast<const SizedInputs*>(parts_->model());
+  return sized == nullptr ? std::nullopt : sized->array_fault(arrays);
 }
 
 std::optional<ImageTexts> Model::image_texts() const {

@@ -79,17 +79,6 @@ std::vector<NamedTensor> ImageConverter::run(const Tensor& pixels, const Executi
   return session_->outputs();
 }
 
-std::vector<NamedTensor> ImageConverter::convert_parts(const Tensor& pixels, const Execution& execution) {
-  std::vector<NamedTensor> parts;
-  for (const NamedTensor& result : run(pixels, execution)) {
-    const Shape& shape = result.tensor.shape();
-    if (shape.rank() < 1 || shape[0] != 1)
-      throw bad_input("{}: the result '{}' of the converter is no batch of one image", printable(source_), result.name);
-    parts.push_back({result.name, copied(result.tensor, shape.slice(1, shape.rank()))});
-  }
-  return parts;
-}
-
 Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
   const std::vector<NamedTensor> results = run(pixels, execution);
   if (results.size() != 1)
@@ -99,17 +88,23 @@ Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution)
   return copied(results.front().tensor, {shape[1], shape[2], shape[3]});
 }
 
-PatchImage ImageConverter::patches(const Tensor& pixels, const Execution& execution) {
+ImagePatches ImageConverter::patches(const Tensor& pixels, const Execution& execution) {
   const std::vector<NamedTensor> results = run(pixels, execution);
-  const auto find = [&](std::string_view name) {
+  const auto find = [&](std::string_view name) -> const Tensor* {
     const auto found = std::ranges::find(results, name, &NamedTensor::name);
-    if (found == results.end())
-      throw bad_input("{}: the model needs a converter that cuts images into patches", printable(source_));
-    return found->tensor;
+    return found == results.end() ? nullptr : &found->tensor;
   };
-  const Tensor grid = find("grid_thw"), patches = find("patches");
-  return {copied(patches, patches.shape()),
-          {static_cast<std::int64_t>(grid.at(1)), static_cast<std::int64_t>(grid.at(2))}};
+  // KerasHub's converters give either a grid, or positions with a batch of one image.
+  if (const Tensor* grid = find("grid_thw"), *patches = find("patches"); grid != nullptr && patches != nullptr)
+    return {copied(*patches, patches->shape()), std::nullopt,
+            keras::PatchGrid{static_cast<std::int64_t>(grid->at(1)), static_cast<std::int64_t>(grid->at(2))}};
+  const auto without_batch = [](const Tensor& tensor) {
+    return copied(tensor, tensor.shape().slice(1, tensor.shape().rank()));
+  };
+  if (const Tensor* positions = find("pixel_position_ids"), *patches = find("pixel_values");
+      positions != nullptr && patches != nullptr)
+    return {without_batch(*patches), without_batch(*positions), std::nullopt};
+  throw bad_input("{}: the model needs a converter that cuts images into patches", printable(source_));
 }
 
 std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
@@ -131,16 +126,39 @@ ImageConverter required_converter(const LoadedModel& loaded, const std::string& 
   return std::move(*converter);
 }
 
+/// Reads images, and adds black margins at the right and at the bottom of smaller ones.
+std::vector<Tensor> read_padded(const std::vector<std::string>& files) {
+  std::vector<Tensor> images;
+  Dim height = 0, width = 0;
+  for (const std::string& file : files) {
+    images.push_back(io::read_image(file));
+    height = std::max(height, images.back().shape()[0]);
+    width = std::max(width, images.back().shape()[1]);
+    if (height > io::kMaxImagePixels / width)
+      throw bad_input("{}: images of {} by {} pixels, the common size of all, are too large", printable(file), height,
+                      width);
+  }
+  for (Tensor& image : images) {
+    const Tensor padded(DType::uint8, {height, width, 3});
+    const std::int64_t row = image.shape()[1] * 3;
+    for (Dim y = 0; y < image.shape()[0]; ++y)
+      std::memcpy(padded.data() + y * width * 3, image.data() + y * row, static_cast<std::size_t>(row));
+    image = padded;
+  }
+  return images;
+}
+
 }  // namespace
 
-std::vector<PatchImage> convert_patches(const LoadedModel& loaded, const std::vector<std::string>& files,
-                                        const Execution& execution, const Listener& listener) {
-  std::vector<PatchImage> out;
-  if (files.empty()) return out;
+std::vector<ImagePatches> convert_patches(const LoadedModel& loaded, const std::vector<std::string>& files, bool padded,
+                                          const Execution& execution, const Listener& listener) {
   ImageConverter converter = required_converter(loaded, "pixel_values");
-  const std::unique_ptr<Work> work = listener.begin("converting images", static_cast<double>(files.size()));
-  for (const std::string& file : files) {
-    out.push_back(converter.patches(io::read_image(file), execution));
+  const std::unique_ptr<Work> work = listener.begin("reading images", static_cast<double>(files.size()));
+  std::vector<Tensor> images;
+  if (padded) images = read_padded(files);
+  std::vector<ImagePatches> out;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    out.push_back(converter.patches(padded ? images[i] : io::read_image(files[i]), execution));
     work->advance();
   }
   return out;

@@ -165,6 +165,9 @@ GivenInputs given(const keras::Model& model, Named named) {
   out.arrays = std::move(named.numbers);
   out.files = std::move(named.files);
   out.others = std::move(named.others);
+  if (const auto fault = model.array_fault(out.arrays))
+    throw bad_input("{}: the input '{}' {}", printable(out.files.at(fault->input)), printable(fault->input),
+                    fault->what);
   if (made.empty()) return out;
   for (const keras::TextStage& stage : model.text_stages()) {
     const auto array = made.find(stage.name);

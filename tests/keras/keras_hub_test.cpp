@@ -44,6 +44,12 @@ const std::string kGemma3n =
     R"( "layer_types": ["full_attention", "sliding_attention"], "sliding_window": 3, "rope_theta": 100.0,)"
     R"( "max_position_embeddings": 16, "vocab_size_per_layer_input": 9, "hidden_size_per_layer_input": 2,)"
     R"( "laurel_rank": 2)";
+const std::string kGemma3nAudio =
+    R"("hidden_size": 8, "input_feat_size": 8, "sscp_conv_channel_size": [2, 2],)"
+    R"( "sscp_conv_kernel_size": [[3, 3], [3, 3]], "sscp_conv_stride_size": [[2, 2], [2, 2]],)"
+    R"( "sscp_conv_group_norm_eps": 0.001, "num_hidden_layers": 1, "rms_norm_eps": 1e-06, "gradient_clipping": 1.0,)"
+    R"( "residual_weight": 0.5, "attention_chunk_size": 2, "num_attention_context_right": 0,)"
+    R"( "num_attention_context_left": 2, "attention_logit_cap": 50.0, "conv_kernel_size": 3, "reduction_factor": 1)";
 const std::string kQwen3_5 = kGrouped + R"(, "head_dim": 8)";
 const std::string kQwen3_5Encoder =
     R"("depth": 1, "hidden_size": 8, "intermediate_size": 12, "patch_size": 2, "num_position_embeddings": 9)";
@@ -316,7 +322,25 @@ TEST_CASE("keras_hub: configs that KerasHub rejects are rejected with place and 
       {"Gemma3nBackbone",
        kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_encoder_config": {"name": "a"})",
        {},
-       "/config/audio_encoder_config: expected null: attn supports Gemma 3n for texts and images, not for sounds"},
+       "Gemma3nAudioEncoder: the key 'hidden_size' is missing"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_encoder_config": 3)",
+       {},
+       "/config/audio_encoder_config: expected the config of a Gemma3nAudioEncoder, or null"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_encoder_config": {)" + kGemma3nAudio +
+           R"(, "num_attention_heads": 3})",
+       {},
+       "8 features cannot be divided among 3 heads"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_encoder_config": {)" + kGemma3nAudio +
+           R"(, "num_attention_heads": 2})",
+       {},
+       "audio_hidden_size is 32, but the results of the encoder have 8 features"},
+      {"Gemma3nBackbone",
+       kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "audio_soft_tokens_per_image": 1000000)",
+       {},
+       "/config/audio_soft_tokens_per_image: expected at most 65536"},
       {"Gemma3nBackbone",
        kGemma3n + R"(, "altup_num_inputs": 2, "hidden_activation": "relu", "num_kv_shared_layers": 1)",
        {},

@@ -82,11 +82,13 @@ TEST_CASE("images: converters of images of any size give KerasHub's patches") {
       CAPTURE(number);
       CAPTURE(image);
       const std::string name = std::to_string(number) + "/" + image;
-      const open::PatchImage got = converter.patches(io::read_image(image_path(image)), open::Execution{});
+      const open::ImagePatches got = converter.patches(io::read_image(image_path(image)), open::Execution{});
       const Tensor& grid = expected.at(name + "/grid_thw");
       CHECK(grid.at(0) == 1.0);
-      CHECK(static_cast<double>(got.grid.rows) == grid.at(1));
-      CHECK(static_cast<double>(got.grid.columns) == grid.at(2));
+      REQUIRE(got.grid);
+      CHECK(!got.positions);
+      CHECK(static_cast<double>(got.grid->rows) == grid.at(1));
+      CHECK(static_cast<double>(got.grid->columns) == grid.at(2));
       CHECK(error_of(got.patches, expected.at(name + "/patches")) <= 1e-5);
     }
   }
@@ -116,10 +118,10 @@ TEST_CASE("images: converters of images of any size reject what KerasHub cannot 
         "x.json: the converter divides an image into patches, which only attn generate reads");
 }
 
-TEST_CASE("images: results without a batch are no parts of an image") {
-  open::ImageConverter converter("x.json", R"({"class_name": "Qwen3_5ImageConverter", "config": {}})");
-  CHECK_THROWS_WITH_AS((void)converter.convert_parts(io::read_image(image_path("wide.png")), open::Execution{}),
-                       doctest::Contains("the result 'grid_thw' of the converter is no batch of one image"), Error);
+TEST_CASE("images: a converter of whole images gives no patches") {
+  open::ImageConverter converter("x.json", R"({"class_name": "ViTImageConverter", "config": {}})");
+  CHECK_THROWS_WITH_AS((void)converter.patches(io::read_image(image_path("wide.png")), open::Execution{}),
+                       "x.json: the model needs a converter that cuts images into patches", Error);
 }
 
 TEST_CASE("images: Gemma 4's converter computes KerasHub's patches and positions") {
@@ -131,12 +133,13 @@ TEST_CASE("images: Gemma 4's converter computes KerasHub's patches and positions
     for (const std::string image : cases[number]["images"]) {
       CAPTURE(number);
       CAPTURE(image);
-      for (const NamedTensor& part : converter.convert_parts(io::read_image(image_path(image)), open::Execution{})) {
-        CAPTURE(part.name);
-        const double most = part.tensor.dtype() == DType::int32 ? 0.0 : 1e-5;
-        CHECK(error_of(part.tensor, expected.at(fmt::format("{}/{}/{}", number, image, part.name))) <= most);
-        ++compared;
-      }
+      const open::ImagePatches got = converter.patches(io::read_image(image_path(image)), open::Execution{});
+      REQUIRE(got.positions);
+      CHECK(!got.grid);
+      const std::string name = fmt::format("{}/{}/", number, image);
+      CHECK(error_of(*got.positions, expected.at(name + "pixel_position_ids")) == 0.0);
+      CHECK(error_of(got.patches, expected.at(name + "pixel_values")) <= 1e-5);
+      compared += 2;
     }
   }
   CHECK(compared == expected.size());

@@ -11,6 +11,8 @@
 
 #include "../places.h"
 #include "attn/base/error.h"
+#include "attn/io/array_file.h"
+#include "attn/open/inputs.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
 #include "attn/run/inputs.h"
@@ -48,6 +50,31 @@ TEST_CASE("open: a sequence length that the model fixes is a warning about the f
   open::warn_of_fixed_lengths(fixed.model, 7, heard);
   REQUIRE(heard.warnings.size() == 1);
   CHECK(heard.warnings[0].starts_with("`sequence_length` 7 has no effect"));
+}
+
+TEST_CASE("open: grids that do not fit the patches of images are an error with the input and its file") {
+  const std::string folder = in_repository("tests/data/keras/families/qwen3_5_vision/");
+  const Heard heard;
+  const open::LoadedModel loaded =
+      open::load_model(std::optional<std::string>(folder + "model.keras"), open::ReadingOptions{}, heard);
+  const auto with_grid = [&](double rows, double columns) {
+    io::Arrays arrays = io::read_arrays(folder + "inputs.npz");
+    for (NamedTensor& array : arrays.tensors) {
+      if (array.name != "image_grid_thw") continue;
+      array.tensor.set(1, rows);
+      array.tensor.set(2, columns);
+    }
+    return open::name_inputs(loaded.model, arrays, "x.npz");
+  };
+  CHECK_NOTHROW((void)with_grid(2, 4));
+  CHECK_NOTHROW((void)with_grid(4, 2));
+  const auto refused = [&](double rows, double columns, const char* part) {
+    CAPTURE(rows);
+    CHECK_THROWS_WITH_AS((void)with_grid(rows, columns), doctest::Contains(part), Error);
+  };
+  refused(2, 6, "x.npz: the input 'image_grid_thw' has grids of 52 patches, but 'pixel_values' has 48");
+  refused(8, 1, "x.npz: the input 'image_grid_thw' has the grid (1, 8, 1): give frames, and rows and columns that are");
+  refused(-2, -4, "has the grid (1, -2, -4)");
 }
 
 TEST_CASE("open: a session runs with random weights, and the listener is informed of the work") {

@@ -10,6 +10,8 @@ It needs the program `flac`, and writes:
     refused/*            files that are no readable sound
     features.npz         `sound` (N) at 16 kHz; `whisper`: what WhisperAudioConverter() makes of it; `moonshine`: the same
                          of MoonshineAudioConverter(do_normalize=True)
+    gemma.npz            `sound` (N) at 16 kHz; `gemma3n`: what Gemma3nAudioConverter makes of it with the defaults of its
+                         documentation, and `gemma3n_mask`; `gemma4`: the first steps of Gemma4AudioConverter()
     resampled.npz        tones of 440 and 3000 Hz at several rates, `tone_RATE`, and the same tones at 16 kHz, `tone`
 """
 
@@ -150,6 +152,14 @@ def main():
                     moonshine=np.asarray(layers.MoonshineAudioConverter(do_normalize=True)(sound[None])))
     features["whisper"] = features["whisper"][:140]  # later frames are as silent
     np.savez_compressed(FOLDER / "features.npz", **features)
+
+    gemma3n = layers.Gemma3nAudioConverter(
+        feature_size=128, sampling_rate=16000, padding_value=0.0, return_attention_mask=True, frame_length_ms=32.0, hop_length_ms=10.0,
+        min_frequency=125.0, max_frequency=7600.0, preemphasis=0.97, preemphasis_htk_flavor=True, fft_overdrive=True, dither=0.0,
+        input_scale_factor=1.0, mel_floor=1e-5, per_bin_mean=None, per_bin_stddev=None, padding_side="right")
+    mels, mask = gemma3n(sound[None])
+    np.savez_compressed(FOLDER / "gemma.npz", sound=sound, gemma3n=np.asarray(mels)[0], gemma3n_mask=np.asarray(mask)[0],
+                        gemma4=np.asarray(layers.Gemma4AudioConverter()(sound))[:len(sound) // 160])
 
     tone = lambda rate: sum(np.sin(2 * np.pi * f * np.arange(rate // 10) / rate) for f in (440, 3000)).astype("f4") / 2
     np.savez_compressed(FOLDER / "resampled.npz", tone=tone(16000), **{f"tone_{r}": tone(r) for r in (8000, 11025, 44100, 48000, 192000)})

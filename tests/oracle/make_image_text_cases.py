@@ -1,10 +1,10 @@
-"""Writes tests/data/image_text: presets of models for images and texts, and what KerasHub gives for some of them.
+"""Writes tests/data/image_text: presets of models for images, sounds and texts, and what KerasHub gives for some of them.
 
 usage: make_image_text_cases.py DATA_DIR [NAME…]
        (DATA_DIR is tests/data; needs: pip install keras tensorflow-cpu keras-hub sentencepiece pillow)
 
 A model that compares has expected.json with the labels, their token ids, the logits and the probabilities for the images. A
-model that generates has the token ids of greedy runs. Images are those of DATA_DIR/images.
+model that generates has the token ids of greedy runs. Images are those of DATA_DIR/images; the sounds are in `sounds`.
 """
 import functools
 import io
@@ -13,6 +13,7 @@ import os
 import pathlib
 import shutil
 import sys
+import wave
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -24,11 +25,16 @@ import numpy as np
 import sentencepiece
 import tensorflow as tf
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
+from keras_hub.src.models.gemma3n.gemma3n_audio_converter import Gemma3nAudioConverter
+from keras_hub.src.models.gemma3n.gemma3n_audio_encoder import Gemma3nAudioEncoder
+from keras_hub.src.models.gemma4.gemma4_audio_encoder import Gemma4AudioEncoder
 from keras_hub.src.models.gemma4.gemma4_vision_encoder import Gemma4VisionEncoder
 from keras_hub.src.models.metaclip_2.metaclip_2_image_converter import MetaCLIP2ImageConverter
 from keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder import Qwen3_5VisionEncoder
 
 IMAGES = ["wide.png", "rgb_420.jpg", "gray.jpg"]
+SOUNDS = {"short.wav": 300, "long.wav": 700, "other.wav": 700}  # samples
+RATE = 4000
 LABELS = ["A photo of a cat", "a photo of 12 dogs!", "naïve  Straße, it's   (nothing)", "", "photo " * 12]
 SENTENCES = ["a photo of a cat", "a photo of two dogs", "it is a naïve picture of nothing", "what is in the photo"]
 CASES = {}
@@ -120,14 +126,16 @@ def gemma3():
     return M.Gemma3CausalLM(preprocessor, backbone)
 
 
-@case
-def gemma3n():
-    """Images have the rows of a MobileNetV5, and the last six tokens have rows of the embedder of images."""
+def gemma3n_model(audio_converter=None, max_audios_per_prompt=0, **sounds):
+    """Images have the rows of a MobileNetV5, and six tokens have rows of the embedder of images; four behind them have rows of that
+    of sounds, if there are any."""
     marks = ["<mask>", "[multimodal]", "<start_of_turn>", "<end_of_turn>", "<start_of_image>", "<image_soft_token>", "<end_of_image>",
              "<start_of_audio>", "<audio_soft_token>", "<end_of_audio>", "\n"]
     tokenizer = M.Gemma3nTokenizer(pieces(pad_id=0, eos_id=1, bos_id=2, unk_id=3, pad_piece="<pad>", bos_piece="<bos>", eos_piece="<eos>",
                                           unk_piece="<unk>", user_defined_symbols=marks))
-    size = tokenizer.vocabulary_size()
+    size = tokenizer.vocabulary_size() - (4 if sounds else 0)
+    if sounds:
+        sounds.update(audio_vocab_size=4, audio_vocab_offset=size, audio_token_id=tokenizer.token_to_id("<audio_soft_token>"))
     blocks = dict(block_types="uir", num_filters=16, strides=2, act_layers="gelu", exp_ratios=2.0, se_ratios=0.0, dw_kernel_sizes=3,
                   dw_start_kernel_sizes=0, dw_end_kernel_sizes=0, exp_kernel_sizes=3, pw_kernel_sizes=1, num_heads=2, key_dims=8,
                   value_dims=8, kv_strides=2, use_cpe=False)
@@ -135,31 +143,66 @@ def gemma3n():
     stackwise["stackwise_block_types"] = [["er"], ["uir", "mqa"]]
     encoder = M.MobileNetV5Backbone(**stackwise, stackwise_num_blocks=[1, 2], num_features=12, msfa_output_resolution=2, image_shape=(16, 16, 3))
     backbone = M.Gemma3nBackbone(
-        text_vocab_size=size, text_hidden_size=16, num_hidden_layers=4, pad_token_id=0, num_attention_heads=4, num_key_value_heads=2,
+        text_vocab_size=tokenizer.vocabulary_size(), text_hidden_size=16, num_hidden_layers=4, pad_token_id=0, num_attention_heads=4, num_key_value_heads=2,
         head_dim=8, intermediate_size=[24] * 4, hidden_activation="gelu_approximate", sliding_window=5, rope_theta=1000.0,
         layer_types=["sliding_attention", "full_attention"] * 2, max_position_embeddings=64, vocab_size_per_layer_input=size - 6,
         hidden_size_per_layer_input=4, altup_num_inputs=2, laurel_rank=4, num_kv_shared_layers=2,
         vision_encoder_config=encoder.get_config(), vision_hidden_size=12, vision_vocab_size=6, vision_vocab_offset=size - 6,
-        vision_soft_tokens_per_image=4, image_token_id=tokenizer.token_to_id("<image_soft_token>"))
-    preprocessor = M.Gemma3nCausalLMPreprocessor(tokenizer, converter(keras_hub.layers.Gemma3nImageConverter), sequence_length=48,
-                                                 max_images_per_prompt=2, num_vision_tokens_per_image=4, max_audios_per_prompt=0)
+        vision_soft_tokens_per_image=4, image_token_id=tokenizer.token_to_id("<image_soft_token>"), **sounds)
+    preprocessor = M.Gemma3nCausalLMPreprocessor(tokenizer, converter(keras_hub.layers.Gemma3nImageConverter), audio_converter,
+                                                 sequence_length=48, max_images_per_prompt=2, num_vision_tokens_per_image=4,
+                                                 max_audios_per_prompt=max_audios_per_prompt, num_audio_tokens_per_audio=4)
     return M.Gemma3nCausalLM(preprocessor, backbone)
 
 
 @case
-def gemma4():
-    marks = ["<|image>", "<|image|>", "<image|>", "<|video|>", "<turn|>"]
+def gemma3n():
+    return gemma3n_model()
+
+
+@case
+def gemma3n_audio():
+    """A short sound has fewer rows than positions, and a long one has more."""
+    sounds = Gemma3nAudioConverter(
+        feature_size=8, sampling_rate=RATE, padding_value=0.0, return_attention_mask=True, frame_length_ms=16.0, hop_length_ms=10.0,
+        min_frequency=50.0, max_frequency=1900.0, preemphasis=0.97, preemphasis_htk_flavor=True, fft_overdrive=True, dither=0.0,
+        input_scale_factor=1.0, mel_floor=1e-5, per_bin_mean=None, per_bin_stddev=None, padding_side="right", seed=1)
+    encoder = Gemma3nAudioEncoder(
+        hidden_size=8, input_feat_size=8, sscp_conv_channel_size=[3, 2], sscp_conv_kernel_size=[[3, 3], [3, 3]],
+        sscp_conv_stride_size=[[2, 2], [2, 2]], sscp_conv_group_norm_eps=1e-3, num_hidden_layers=2, rms_norm_eps=1e-6,
+        gradient_clipping=1e10, residual_weight=0.5, num_attention_heads=2, attention_chunk_size=3, num_attention_context_right=1,
+        num_attention_context_left=3, attention_logit_cap=50.0, conv_kernel_size=3, reduction_factor=1)
+    return gemma3n_model(sounds, 2, audio_encoder_config=encoder.get_config(), audio_hidden_size=8, audio_soft_tokens_per_image=4)
+
+
+def gemma4_model(audio_converter=None, audio_encoder=None, marks_of_sounds=()):
+    marks = ["<|image>", "<|image|>", "<image|>", "<|video|>", "<turn|>", *marks_of_sounds]
     tokenizer = M.Gemma4Tokenizer(pieces(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>",
                                          user_defined_symbols=[*marks, "\n"]))
     encoder = Gemma4VisionEncoder(image_size=24, patch_size=4, num_heads=2, hidden_dim=16, num_layers=2, intermediate_dim=20, head_dim=8,
                                   output_dim=16, num_key_value_heads=1, pool_size=2, position_embedding_size=12)
     backbone = M.Gemma4Backbone(
         tokenizer.vocabulary_size(), 24, 4, 4, 2, 16, 24, 8, sliding_window_size=5, sliding_window_pattern=2, vision_encoder=encoder,
-        num_kv_shared_layers=2, hidden_size_per_layer_input=3, use_vision_bidirectional_attention=True)
+        num_kv_shared_layers=2, hidden_size_per_layer_input=3, use_vision_bidirectional_attention=True, audio_encoder=audio_encoder)
     images = keras_hub.layers.Gemma4ImageConverter(patch_size=4, max_soft_tokens=7, pooling_kernel_size=2, scale=1 / 255)
-    preprocessor = M.Gemma4CausalLMPreprocessor(tokenizer, images, sequence_length=48, max_images_per_prompt=2,
-                                                num_vision_tokens_per_image=6)
+    preprocessor = M.Gemma4CausalLMPreprocessor(tokenizer, images, audio_converter, sequence_length=48, max_images_per_prompt=2,
+                                                num_vision_tokens_per_image=6, audio_input_feat_size=8 if audio_encoder else 0)
     return M.Gemma4CausalLM(preprocessor, backbone, final_logit_cap=5.0)
+
+
+@case
+def gemma4():
+    return gemma4_model()
+
+
+@case
+def gemma4_audio():
+    sounds = keras_hub.layers.Gemma4AudioConverter(
+        num_mels=8, num_fft_bins=64, stride=40, sampling_rate=RATE, max_audio_length=1, min_frequency=20.0, max_frequency=1900.0,
+        per_bin_mean=[-1.0] * 8, per_bin_stddev=[2.0] * 8, frame_length=50)
+    encoder = Gemma4AudioEncoder(input_feat_size=8, hidden_size=8, num_heads=2, num_layers=2, chunk_size=3, context_left=4,
+                                 conv_kernel_size=3, sscp_conv_channels=(3, 2), output_proj_dims=10, output_dim=16)
+    return gemma4_model(sounds, encoder, ("<|audio>", "<|audio|>", "<audio|>"))
 
 
 def blip2_images():
@@ -245,11 +288,37 @@ RUNS = {
                 (["gray.jpg", "wide.png", "rgb_420.jpg", "gray.jpg"], ["<start_of_image>a <start_of_image>cat"] * 2)],
     "gemma4": [(["wide.png"], ["a <|image|> photo"]), (["wide.png", "gray.jpg"], ["<|image|><|image|>what is"]),
                ([], ["what is in the photo"]), (["gray.jpg", "wide.png"], ["<|image|>a cat", "<|image|>a cat"])],
+    # Images, sounds, prompts. KerasHub's Gemma 4 reads one sound for each prompt.
+    "gemma3n_audio": [([], ["short.wav"], ["a <start_of_audio> photo"]), ([], [], ["what is in the photo"]),
+                      ([], ["short.wav", "long.wav"], ["<start_of_audio>a <start_of_audio>"]),
+                      (["wide.png"], ["long.wav"], ["<start_of_image><start_of_audio>what is"]),
+                      ([], ["long.wav", "other.wav", "other.wav", "long.wav"], ["<start_of_audio>a <start_of_audio>"] * 2)],
+    "gemma4_audio": [([], ["short.wav"], ["a <|audio|> photo"]), ([], [], ["what is in the photo"]), ([], ["long.wav"], ["<|audio|>"]),
+                     (["wide.png"], ["short.wav"], ["<|image|>what <|audio|>is"]),
+                     ([], ["long.wav", "other.wav"], ["<|audio|>a cat", "<|audio|>a cat"])],
 }
 
 
 def pixels(folder, name):
     return keras.utils.img_to_array(keras.utils.load_img(folder / name))
+
+
+def write_sounds(folder):
+    """Tones that rise, with noise, and noise that fades away."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(7)
+    for name, count in SOUNDS.items():
+        at = np.arange(count) / RATE
+        tone = 0.4 * np.sin(2 * np.pi * (200 + 800 * at) * at)
+        sound = rng.normal(0, 0.3, count) * np.exp(-20 * at) if name == "other.wav" else tone + rng.normal(0, 0.05, count)
+        with wave.open(str(folder / name), "wb") as file:
+            file.setparams((1, 2, RATE, count, "NONE", ""))
+            file.writeframes(np.round(sound * 32767).astype("<i2").tobytes())
+
+
+def samples(folder, name):
+    with wave.open(str(folder.parent / "image_text" / "sounds" / name)) as file:
+        return np.frombuffer(file.readframes(file.getnframes()), "<i2").astype("float32") / 32768
 
 
 def draw(model, seed):
@@ -301,13 +370,14 @@ def generated(folder, images, task, name):
     draw(task.backbone, 5)
     task.compile(sampler="greedy")
     task.save_to_preset(str(folder / "preset"))
-    if name == "gemma4":
+    if name.startswith("gemma4"):
         complete_converter(folder / "preset")
     runs, converter = [], task.preprocessor.image_converter
-    for files, prompts in RUNS[name]:
+    for files, *sounds, prompts in RUNS[name]:
+        sounds = sounds[0] if sounds else []
         x = {"prompts": prompts, "text": prompts, "encoder_text": prompts}
         # Images of different sizes are resized one by one; the preprocessor then finds the size that it needs.
-        if name == "gemma4":
+        if name.startswith("gemma4"):
             shown = [pixels(images, file) for file in files]
             if files:
                 x["images"] = [shown] if len(prompts) == 1 else [[image] for image in shown]
@@ -323,11 +393,18 @@ def generated(folder, images, task, name):
             sized = [(image + 1) * 127.5 for image in shown]
             each = len(sized) // len(prompts)
             x["images"] = [sized[i * each : (i + 1) * each] for i in range(len(prompts))]
+        heard = [samples(images, file) for file in sounds]
+        if heard and name == "gemma4_audio":
+            x["audio"] = heard
+        elif heard:
+            each = len(heard) // len(prompts)
+            x["audios"] = tf.ragged.constant([[list(map(float, sound)) for sound in heard[i * each : (i + 1) * each]]
+                                              for i in range(len(prompts))], dtype="float32")
         input_ids = task.preprocessor.generate_preprocess(x, sequence_length=40)
         side = "decoder_" if isinstance(task, M.Seq2SeqLM) else ""
         masks = keras.ops.convert_to_numpy(input_ids[side + "padding_mask"]).astype(int)
         out = task.generate_step(keras.tree.map_structure(keras.ops.convert_to_tensor, input_ids), stop_token_ids=None)
-        runs.append({"images": files, "prompts": prompts, "lengths": masks.sum(-1).tolist(),
+        runs.append({"images": files, **({"audio": sounds} if sounds else {}), "prompts": prompts, "lengths": masks.sum(-1).tolist(),
                      "token_ids": keras.ops.convert_to_numpy(out[side + "token_ids"]).tolist()})
     return {"max_length": 40, "runs": runs}
 
@@ -370,5 +447,6 @@ def write_case(name, data):
 
 
 if __name__ == "__main__":
+    write_sounds(pathlib.Path(sys.argv[1]) / "image_text" / "sounds")
     for name in sys.argv[2:] or CASES:
         write_case(name, pathlib.Path(sys.argv[1]))

@@ -25,6 +25,7 @@ from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
 from keras_hub.src.models.gemma3.gemma3_vision_encoder import Gemma3VisionEncoder
 from keras_hub.src.models.qwen3_5.qwen3_5_vision_encoder import Qwen3_5VisionEncoder
+from keras_hub.src.models.gemma3n.gemma3n_audio_encoder import Gemma3nAudioEncoder
 from keras_hub.src.models.gemma4.gemma4_audio_encoder import Gemma4AudioEncoder
 from keras_hub.src.models.gemma4.gemma4_vision_encoder import Gemma4VisionEncoder
 
@@ -655,6 +656,38 @@ def gemma3n_vision():
 @case
 def gemma3n_vision_mixed_bfloat16():
     return gemma3n_with_images(dtype="mixed_bfloat16")
+
+
+def gemma3n_with_sounds(audio_soft_tokens_per_image, reduction_factor, **kwargs):
+    """The rows of sounds are those of token 7, and the tokens from 6 on have rows of their own."""
+    encoder = Gemma3nAudioEncoder(
+        hidden_size=8, input_feat_size=8, sscp_conv_channel_size=[3, 2], sscp_conv_kernel_size=[[3, 3], [3, 5]],
+        sscp_conv_stride_size=[[2, 2], [2, 2]], sscp_conv_group_norm_eps=1e-2, num_hidden_layers=2, rms_norm_eps=1e-4,
+        gradient_clipping=2.0, residual_weight=0.25, num_attention_heads=2, attention_chunk_size=2, num_attention_context_right=1,
+        num_attention_context_left=3, attention_logit_cap=2.0, conv_kernel_size=3, reduction_factor=reduction_factor)
+    keras.backend.clear_session()
+    sizes = dict(num_hidden_layers=2, num_kv_shared_layers=0, audio_encoder_config=encoder.get_config(), audio_hidden_size=8,
+                 audio_vocab_size=3, audio_vocab_offset=6, audio_token_id=7)
+    return gemma3n_backbone(audio_soft_tokens_per_image=audio_soft_tokens_per_image, **sizes, **kwargs)
+
+
+@case
+def gemma3n_audio():
+    """Every second row, and fewer of them than positions."""
+    return gemma3n_with_sounds(4, 2)
+
+
+@case
+def gemma3n_images_and_sounds():
+    encoder = mobilenetv5_backbone([["er"], ["uir", "mqa"]], strides=[[2], [2, 1]], kv_strides=[[1], [1, 2]], num_features=10,
+                                   msfa_output_resolution=2, image_shape=(16, 16, 3))
+    return gemma3n_with_sounds(3, 1, vision_encoder_config=encoder.get_config(), vision_hidden_size=10, vision_vocab_size=2,
+                               vision_vocab_offset=4, vision_soft_tokens_per_image=4, image_token_id=5)
+
+
+@case
+def gemma3n_audio_mixed_bfloat16():
+    return gemma3n_with_sounds(5, 1, dtype="mixed_bfloat16")
 
 
 def gemma4_backbone(**kwargs):
@@ -1310,6 +1343,14 @@ def hub_audio_converters():
 
 
 @case
+def gemma4_audio_converter():
+    """A sound that is longer than the window, and frames that are longer than their transforms."""
+    x = keras.Input((1100,), name="x")
+    return keras.Model(x, [H.Gemma4AudioConverter(num_mels=7, num_fft_bins=64, stride=30, sampling_rate=500, max_audio_length=2, max_frequency=240.0,
+                                                  mel_floor=1e-3, per_bin_mean=[0.5] * 7, per_bin_stddev=[2.0] * 7, frame_length=70)(x)])
+
+
+@case
 def classifier():
     """A backbone inside a model, called by dict and frozen."""
     backbone = keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY)
@@ -1387,6 +1428,11 @@ def inputs_of(model, rng):
             shape = [BATCH, 2, 16, 12]
         if x.name == "pixel_position_ids":
             out[x.name] = np.stack([places(*size) for size in ((4, 4), (4, 2), (0, 0), (2, 4), (3, 4), (4, 4))]).reshape(BATCH, 2, 16, 2)
+            continue
+        if x.name == "input_features":
+            shape = [BATCH, 1, 17, 8]
+        if x.name == "input_features_mask":
+            out[x.name] = np.array([17, 9, 12])[:, None, None] <= np.arange(17)
             continue
         if x.name == "audio_mel":
             shape = [BATCH, 1, 17, 8]

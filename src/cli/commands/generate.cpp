@@ -20,10 +20,9 @@
 #include "attn/generate/cached_decoder.h"
 #include "attn/generate/drafting.h"
 #include "attn/generate/encoder_prompts.h"
-#include "attn/generate/image_prompts.h"
 #include "attn/generate/open_decoder.h"
 #include "attn/generate/open_uncached.h"
-#include "attn/generate/seen_images.h"
+#include "attn/generate/prompt_media.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/families.h"
 #include "attn/open/execution.h"
@@ -48,7 +47,7 @@ struct GenerateCommand {
   open::Execution execution;
   std::optional<std::string> model;
   PromptWords prompts;
-  std::vector<std::string> images;
+  std::vector<std::string> images, audio;
   SamplerWords sampling;
   SteeringWords steering;
   std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs;
@@ -66,6 +65,10 @@ struct GenerateCommand {
     options
         .add("--image", images, "FILE",
              "JPEG or PNG for a prompt of a model that reads images; repeatable, in the order of the prompts")
+        .repeatable();
+    options
+        .add("--audio", audio, "FILE",
+             "WAV or FLAC for a prompt of a model that reads sounds; repeatable, in the order of the prompts")
         .repeatable();
     add_max_length(options, max_length);
     options.add("-n,--max-new-tokens", max_new_tokens, "N", "maximum number of tokens to generate per prompt")
@@ -117,19 +120,11 @@ struct GenerateCommand {
     }
     read_specials();
     if (!loaded.model.decodes()) use_whole(loaded);
-    const auto how = loaded.model.image_prompt();
-    const bool any_size = how && how->merge > 0;
-    if (any_size) patches_ = open::convert_patches(loaded, images, execution, common.console);
+    media_ = generate::PromptMedia(loaded, {images, audio}, execution, common.console);
+    if (!media_.is_empty() && sampler_.kind == SamplerKind::contrastive)
+      throw bad_usage("--sampler contrastive cannot be combined with --image or --audio");
     generate::Request request = request_for(loaded.model);
-    if (any_size) {
-      seen_ = generate::see_images(*backend, loaded, patches_, request.prompts, tokenizer_.get(), execution,
-                                   common.console);
-    } else {
-      pictures_ =
-          generate::read_image_prompts(loaded, images, request.prompts, tokenizer_.get(), execution, common.console);
-    }
-    if (pictures_.each > 0 && sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive cannot be combined with --image");
+    media_.find(request.prompts, tokenizer_.get());
     warn_of_keras_hub(loaded.model, request);
     open_decoder(loaded, *backend, request);
     check_ids(request, decoder().vocabulary_size());
@@ -161,9 +156,7 @@ struct GenerateCommand {
   std::optional<tokenizers::SpecialIds> specials_;  // for --stop-ids auto, if the model has a tokenizer
   std::vector<std::string> texts_;                  // texts of the prompts
   generate::EncoderPrompts encoded_;                // for a model with an encoder
-  generate::ImagePrompts pictures_;                 // for a model that reads images of one size
-  std::vector<open::PatchImage> patches_;           // for a model that reads images of any size
-  generate::SeenImages seen_;                       // the same images, as the model's encoder returns them
+  generate::PromptMedia media_;                     // images and sounds in the prompts
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
@@ -214,7 +207,7 @@ struct GenerateCommand {
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       uncached_ = generate::open_uncached(backend, loaded, execution, *sequences_, request.prompts.size(),
-                                          generate::branches_of(sampler_), encoded_.encoder, seen_, common.console);
+                                          generate::branches_of(sampler_), encoded_.encoder, media_, common.console);
       return;
     }
     Dim longest = 0;  // tokens that all prompts have and that one prefill reads
@@ -360,9 +353,8 @@ struct GenerateCommand {
     std::optional<Token> start;
     if (adds_start && !no_start_token) start = tokenizer_->specials().start;
     std::vector<std::vector<Token>> out;
-    generate::ImageMarks marks(of.image_prompt(), patches_);
     for (const std::string& text : texts_) {
-      std::vector<Token> ids = marks.encoded(text, *tokenizer_, encoding());
+      std::vector<Token> ids = media_.encoded(text, *tokenizer_, encoding());
       const std::int64_t room = length - (start ? 1 : 0);
       if (!max_new_tokens && std::ssize(ids) > room) ids.resize(static_cast<std::size_t>(room));
       if (start) ids.insert(ids.begin(), *start);
@@ -409,9 +401,7 @@ struct GenerateCommand {
     options.prefill_chunk = prefill_chunk.value_or(512);
     options.hidden = sampler_.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;
-    options.images = pictures_.each;
-    options.patches = pictures_.patches;
-    options.image_arrays = pictures_.arrays;
+    options.media = media_.arrays(request.prompts);
     options.as_keras_hub = as_keras_hub();
     options.edit = steering.edit(last_position(request));
     return options;

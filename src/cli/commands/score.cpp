@@ -59,7 +59,7 @@ struct ScoreCommand {
     const open::LoadedModel loaded = open::load_model(std::optional(model), execution, common.console);
     if (const auto task = loaded.model.task(); task && task->packing)
       throw bad_input("{}: a {} has an encoder; only decoders score texts", loaded.file, loaded.model.class_name());
-    if (const auto pictures = loaded.model.image_prompt(); pictures && pictures->begins_prompt())
+    if (std::ranges::any_of(loaded.model.media_prompts(), &keras::MediaPrompt::begins_prompt))
       throw bad_input("{}: the prompts of a {} begin with an image, and attn score reads none", loaded.file,
                       loaded.model.class_name());
     read_texts(loaded);

@@ -18,6 +18,7 @@ constexpr std::array kRenamed = {Field{"batch", "--batch-size"},
                                  Field{"wrt", "--match"}};
 /// Other fields that occur in messages; their options have the same names, with dashes.
 constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
+                                                          "audio",
                                                           "batch_size",
                                                           "class_weight",
                                                           "clipnorm",

@@ -13,6 +13,10 @@ ValueId Decoding::state(Call& call, std::string_view what, const Shape& shape, D
   return call.builder().state(std::move(name), cache_dtype.value_or(dtype), shape);
 }
 
+TensorPtr Decoding::media_input(graph::Builder& b, const std::string& name, DType dtype) const {
+  return Call::result(b.input(name, dtype, media.at(name)));
+}
+
 namespace {
 
 /// The entries (B,count) of a cache in which the rows of `front` were written.
@@ -71,7 +75,7 @@ ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, gra
 }
 
 ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKeys>& read, Dim heads, Dim size,
-                       const Attending& how) {
+                       const AttentionOptions& how) {
   Decoding& decoding = *call.lowering().decoding;
   const EncoderSequences& encoder = *decoding.encoder;
   graph::Builder& b = call.builder();

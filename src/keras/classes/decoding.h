@@ -11,7 +11,7 @@
 
 #include "attn/graph/graph.h"
 #include "classes/call.h"
-#include "classes/layers/attention/attending.h"
+#include "classes/layers/attention/attention_options.h"
 
 namespace attn::keras {
 
@@ -34,8 +34,10 @@ struct Decoding {
   std::optional<DType> cache_dtype;         ///< empty: the cache has the dtype of the keys and values
 
   std::optional<EncoderSequences> encoder;
-  Dim images = 0;   ///< number of images of each row that this step reads
-  Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
+  std::map<std::string, Shape> media;  ///< shapes of the arrays of images and sounds that this step reads, by input
+
+  /// Adds the input `name` of an array in `media`.
+  [[nodiscard]] TensorPtr media_input(graph::Builder& b, const std::string& name, DType dtype) const;
 
   /// Returns the state of the current layer named `what` ("keys" or "values"), with a shape (…,K,…,H). Each call of a
   /// layer has a state of its own.
@@ -79,6 +81,6 @@ struct CachedKeys {
 /// Adds attention of the new queries (B,T,N,H) to the encoder's sequences. The call that reads the sequences caches
 /// their keys and values, `heads` × `size` features. Returns the context (B,T,N,H).
 [[nodiscard]] graph::ValueId attend_encoded(Call& call, graph::ValueId query, const std::optional<EncodedKeys>& read,
-                                            Dim heads, Dim size, const Attending& how);
+                                            Dim heads, Dim size, const AttentionOptions& how);
 
 }  // namespace attn::keras

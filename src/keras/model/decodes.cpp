@@ -1,6 +1,5 @@
-#include "model/decodes.h"
-
 #include "classes/ops/expression.h"
+#include "model/autoregressive.h"
 
 namespace attn::keras {
 

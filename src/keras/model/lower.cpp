@@ -7,12 +7,12 @@
 #include "attn/base/text.h"
 #include "classes/call.h"
 #include "classes/decoding.h"
-#include "model/decodes.h"
+#include "model/autoregressive.h"
 #include "model/input_layer.h"
-#include "model/sees_images.h"
 #include "model/sized_inputs.h"
 #include "model/string_values.h"
 #include "model/variables.h"
+#include "model/vision_language_model.h"
 
 namespace attn::keras {
 namespace {
@@ -135,8 +135,17 @@ graph::ValueId sources_behind(graph::Builder& b, const DecodeOptions& options, D
   return b.apply(graph::Concat{1}, {b.apply(graph::Broadcast{{options.rows, front}}, {column}), sources});
 }
 
-/// Adds the inputs of an encoder.
-EncoderSequences encoder_sequences(Decodes& model, const DecodeOptions& options, graph::Builder& b) {
+/// Returns the number of positions of an image in front of each prompt.
+Dim positions_in_front(const Functional& model) {
+  const auto* const multimodal = dynamic_cast<const Multimodal*>(&model);
+  if (multimodal == nullptr) return 0;
+  const std::vector<MediaPrompt> prompts = multimodal->media_prompts();
+  const auto found = std::ranges::find_if(prompts, &MediaPrompt::begins_prompt);
+  return found == prompts.end() ? 0 : found->tokens;
+}
+
+/// Adds the inputs of an encoder, which also reads `front` positions of an image.
+EncoderSequences encoder_sequences(Autoregressive& model, const DecodeOptions& options, Dim front, graph::Builder& b) {
   EncoderSequences encoder;
   encoder.entries = options.encoder_entries;
   encoder.length = options.encoder_length;
@@ -148,7 +157,7 @@ EncoderSequences encoder_sequences(Decodes& model, const DecodeOptions& options,
       encoder.input = b.input("encoder_features", DType::float32, {shape[0], shape[1], features->width});
     return encoder;
   }
-  if (const auto images = model.image_prompt(); images && images->begins_prompt()) encoder.length += images->tokens;
+  encoder.length += front;
   encoder.padding = b.input("encoder_padding_mask", DType::int32, shape);
   if (options.reads_encoder) encoder.input = b.input("encoder_token_ids", DType::int32, shape);
   return encoder;
@@ -156,7 +165,7 @@ EncoderSequences encoder_sequences(Decodes& model, const DecodeOptions& options,
 
 /// Lowers a decode step instead of whole sequences.
 void lower_decoding(Functional& model, const DecodeOptions& options, ModelLowering& lowering) {
-  auto* decodes = dynamic_cast<Decodes*>(&model);
+  auto* decodes = dynamic_cast<Autoregressive*>(&model);
   if (decodes == nullptr)
     throw bad_input("a {} does not predict the next token; a task such as GPT2CausalLM does", model.class_name());
   graph::Builder& b = lowering.builder();
@@ -164,10 +173,9 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   Decoding decoding;
   decoding.position = b.input("position", DType::int32, {});
   // The positions of an image in front of each prompt are not counted in the options. An encoder has its own.
-  const auto images = decodes->image_prompt();
-  const Dim front = images && images->begins_prompt() && !decodes->has_encoder() ? images->tokens : 0;
-  const Dim count = options.count + (options.images > 0 ? front : 0);
-  if (front > 0 && options.images == 0)
+  const Dim image = positions_in_front(model), front = decodes->has_encoder() ? 0 : image;
+  const Dim count = options.count + (options.media.empty() ? 0 : front);
+  if (front > 0 && options.media.empty())
     decoding.position =
         b.binary(graph::BinaryFn::add, decoding.position, b.scalar_like(decoding.position, static_cast<double>(front)));
   const graph::ValueId steps = b.apply(graph::Iota{{1, count}, DType::int32, 1}, {});
@@ -177,15 +185,14 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   if (options.sources) decoding.sources = sources_behind(b, options, front);
   decoding.entries = options.entries;
   decoding.capacity = options.capacity + front;
-  decoding.images = options.images;
-  decoding.patches = options.patches;
+  decoding.media = options.media;
   decoding.cache_dtype = options.cache_dtype;
   if (decodes->reads_features() && options.encoder_length == 0)
     throw bad_input("a {} reads sound, so it cannot continue tokens; attn transcribe runs it", model.class_name());
   if (decodes->has_encoder() != (options.encoder_length > 0))
     throw internal_error("a {} was lowered {} an encoder's sequence", model.class_name(),
                          decodes->has_encoder() ? "without" : "with");
-  if (decodes->has_encoder()) decoding.encoder = encoder_sequences(*decodes, options, b);
+  if (decodes->has_encoder()) decoding.encoder = encoder_sequences(*decodes, options, image, b);
   lowering.decoding = &decoding;
   lowering.keras_hub_step = options.keras_hub_step;
   const Decoded decoded = decodes->decode(lowering, tokens, options.every_position);
@@ -195,31 +202,31 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
 }
 
 /// Lowers the vision encoder for one image, or texts with images, instead of the model.
-void lower_seeing(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
-  auto* sees = dynamic_cast<SeesImages*>(&model);
-  if (sees == nullptr || !sees->image_prompt())
-    throw internal_error("a {} does not read images of any size", model.class_name());
+void lower_with_images(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
+  auto* reader = dynamic_cast<VisionLanguageModel*>(&model);
+  const std::vector<MediaPrompt> prompts = reader == nullptr ? std::vector<MediaPrompt>() : reader->media_prompts();
+  if (prompts.empty()) throw internal_error("a {} does not read images of any size", model.class_name());
   graph::Builder& b = lowering.builder();
   const auto output = [&](const char* called, graph::ValueId value) {
     b.graph().outputs.push_back({called, b.cast(value, DType::float32)});
   };
   if (options.image) {
-    Shape patches{options.image->rows * options.image->columns};
-    patches.append(sees->patch_shape());
+    Shape patches = prompts.front().shape;
+    patches[0] = options.image->rows * options.image->columns;
     const graph::ValueId pixels = b.input("pixel_values", DType::float32, patches);
-    output("image_embeddings", sees->see(lowering, pixels, *options.image));
+    output("image_embeddings", reader->encode_image(lowering, pixels, *options.image));
     return;
   }
   const Dim batch = options.batch.value_or(1), length = options.sequence_length.value_or(default_length(model));
-  SeenTexts texts;
+  ScoreInputs texts;
   texts.token_ids = b.input("token_ids", DType::int32, {batch, length});
   texts.padding_mask = b.input("padding_mask", DType::int32, {batch, length});
   if (const Dim rows = *options.image_rows; rows > 0) {
-    texts.image_embeddings = b.input("image_embeddings", DType::float32, {rows, sees->image_width()});
+    texts.image_embeddings = b.input("image_embeddings", DType::float32, {rows, reader->image_width()});
     texts.vision_indices = b.input("vision_indices", DType::int32, {rows});
     texts.position_ids = b.input("position_ids", DType::int32, {batch, 4, length});
   }
-  output("logits", sees->score(lowering, texts));
+  output("logits", reader->score(lowering, texts));
 }
 
 }  // namespace
@@ -274,7 +281,7 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
     return {};
   }
   if (options.image || options.image_rows) {
-    lower_seeing(model, options, lowering);
+    lower_with_images(model, options, lowering);
     return {};
   }
   std::vector<TensorPtr> inputs;

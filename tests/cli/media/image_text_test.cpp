@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,21 +21,35 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kCases = "tests/data/image_text/", kPictures = "tests/data/images/";
+const std::string kCases = "tests/data/image_text/", kPictures = "tests/data/images/", kSounds = kCases + "sounds/";
 
 json expected_of(const std::string& name) {
   std::ifstream file(in_repository(kCases + name + "/expected.json"));
   return json::parse(file);
 }
 
-/// Returns the arguments for the images.
-std::vector<std::string> shown(const json& images) {
+/// Returns the arguments for files in a folder.
+std::vector<std::string> given(const std::string& option, const std::string& folder, const json& files) {
   std::vector<std::string> out;
-  for (const json& image : images) {
-    out.emplace_back("--image");
-    out.push_back(kPictures + image.get<std::string>());
+  for (const json& file : files) {
+    out.push_back(option);
+    out.push_back(folder + file.get<std::string>());
   }
   return out;
+}
+std::vector<std::string> shown(const json& images) { return given("--image", kPictures, images); }
+
+/// Returns a WAV file of `count` samples of 16 bits.
+std::string wav_of_zeros(unsigned rate, unsigned count) {
+  const auto bytes_of = [](std::uint32_t value, int size) {
+    std::string out;
+    for (int i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+    return out;
+  };
+  const std::string format =
+      bytes_of(1, 2) + bytes_of(1, 2) + bytes_of(rate, 4) + bytes_of(2 * rate, 4) + bytes_of(2, 2) + bytes_of(16, 2);
+  return "RIFF" + bytes_of(36 + 2 * count, 4) + "WAVEfmt " + bytes_of(16, 4) + format + "data" +
+         bytes_of(2 * count, 4) + std::string(2 * count, '\0');
 }
 
 std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more) {
@@ -92,9 +107,9 @@ TEST_CASE("labels: models that do not compare images with texts, and texts witho
           "cannot be combined with --output-dir");
 }
 
-TEST_CASE("generate: prompts with images give KerasHub's tokens") {
-  for (const std::string name :
-       {"pali_gemma", "gemma3", "gemma3n", "gemma4", "blip2", "blip2_flan_t5", "qwen3_5", "qwen3_5_moe"}) {
+TEST_CASE("generate: prompts with images and sounds give KerasHub's tokens") {
+  for (const std::string name : {"pali_gemma", "gemma3", "gemma3n", "gemma3n_audio", "gemma4", "gemma4_audio", "blip2",
+                                 "blip2_flan_t5", "qwen3_5", "qwen3_5_moe"}) {
     CAPTURE(name);
     const json expected = expected_of(name);
     for (const json& run : expected["runs"]) {
@@ -103,7 +118,8 @@ TEST_CASE("generate: prompts with images give KerasHub's tokens") {
           "generate", kCases + name + "/preset", "--json", "--stop-ids", "none", "--sampler", "greedy", "--max-length",
           "40"};
       for (const json& prompt : run["prompts"]) words = joined(words, {"--prompt", prompt.get<std::string>()});
-      const Result result = run_attn(joined(words, shown(run["images"])));
+      const std::vector<std::string> sounds = given("--audio", kSounds, run.value("audio", json::array()));
+      const Result result = run_attn(joined(joined(words, shown(run["images"])), sounds));
       CAPTURE(result.err);
       REQUIRE(result.code == 0);
       const json got = json::parse(result.out)["results"];
@@ -172,10 +188,42 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({qwen, "--prompt", "a", "--image", image}, "the prompts have 0 marks <|image_pad|>");
   refused({qwen, "--prompt", mark + "a"}, "0 images were given, and the prompts have 1 marks");
   refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
-  refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"}, "prompt 1 ends within an image");
-  refused({qwen, "--ids", "1,2", "--image", image}, "--image require prompts of text");
+  refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"},
+          "prompt 1 has 4 of the 5 tokens of an image");
+  refused({qwen, "--ids", "1,2", "--image", image}, "--image needs prompts of text");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>"}, "0 images were given, and the prompts have 1 marks");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>", "--max-length", "5", "--image", image},
-          "prompt 1 has 2 positions of images, and an image has 6");
-  refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image}, "reads only text");
+          "prompt 1 has 2 of the 6 tokens of an image: give a larger --max-length");
+  refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image},
+          "--image was given, but a GPT2CausalLM reads no images");
+}
+
+TEST_CASE("generate: sounds that do not match the prompts or the model are rejected") {
+  const auto refused = [](const std::vector<std::string>& words, int code, const std::string& part) {
+    const Result run = run_attn(joined({"generate"}, words));
+    CAPTURE(part);
+    CAPTURE(run.err);
+    CHECK(run.code == code);
+    CHECK(contains(run.err, part));
+  };
+  const std::string gemma3n = kCases + "gemma3n_audio/preset", gemma4 = kCases + "gemma4_audio/preset",
+                    sound = kSounds + "short.wav", mark = "<|audio|>";
+  refused({gemma4, "--prompt", "a", "--audio", sound}, 2,
+          "1 sounds were given, and the prompts have 0 marks <|audio|>");
+  refused({gemma4, "--prompt", mark}, 2, "0 sounds were given, and the prompts have 1 marks");
+  refused({gemma4, "--prompt", mark, "--audio", kSounds + "long.wav", "--max-length", "6"}, 2,
+          "prompt 1 has 3 of the 5 tokens of a sound: give a larger --max-length");
+  refused({gemma4, "--ids", "1,2", "--audio", sound}, 2, "--audio needs prompts of text");
+  refused({gemma3n, "--prompt", "<start_of_audio>", "--max-length", "9"}, 2, "0 sounds were given");
+  refused({gemma3n, "--prompt", "<start_of_audio>", "--prompt", "a", "--audio", sound}, 2, "must have one length");
+  refused({kCases + "gemma3/preset", "--prompt", "a", "--audio", sound}, 2,
+          "--audio was given, but a Gemma3CausalLM reads no sounds");
+  refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--audio", sound}, 2, "reads no sounds");
+  refused({gemma4, "--prompt", mark, "--audio", kPictures + "wide.png"}, 3, "wide.png");
+  refused({gemma4, "--prompt", mark, "--audio", "tests/data/audio/pcm_16.wav"}, 3,
+          "s, and the model needs at least 0.0100 s: give a longer one");
+  const TemporaryFolder folder;
+  const std::string long_sound = folder.file("long.wav", wav_of_zeros(4000, 4100));
+  refused({gemma4, "--prompt", mark, "--audio", long_sound}, 3,
+          "the sound has 1.02 s, and the model reads at most 1.00 s: cut it");
 }

@@ -45,7 +45,6 @@ constexpr std::array kMissingFamilies = {
     MissingFamily{"EfficientNet", kConvolutions},
     MissingFamily{"FeaturePyramid", kConvolutions},
     MissingFamily{"Flux", kDiffusion},
-    MissingFamily{"Gemma3n", "attn has the models of texts and images of this family, without sounds"},
     MissingFamily{"Gemma4", "attn has this family for texts, images and sounds, without videos and assistants"},
     MissingFamily{"HGNetV2", kConvolutions},
     MissingFamily{"MMDiT", kDiffusion},

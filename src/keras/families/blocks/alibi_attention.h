@@ -34,7 +34,7 @@ class AlibiAttention : public HeadAttention {
   /// Computes the attention. `bias` is empty when only shapes are computed.
   Arg attend_with(Call& call, graph::ValueId x, std::optional<graph::ValueId> bias) {
     graph::Builder& b = call.builder();
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(head_size_));
     how.path = softmax_path(call);
     how.causal = call.flag("use_causal_mask");

@@ -22,7 +22,7 @@ ValueId padded(graph::Builder& b, ValueId x, int axis, Dim before, Dim after, do
 }
 
 /// Whether queries at `positions` (1,T) see the keys behind the sink, and the sink itself: (1,1,T,1 + keys).
-ValueId visible(graph::Builder& b, ValueId positions, Dim keys, const Attending& how) {
+ValueId visible(graph::Builder& b, ValueId positions, Dim keys, const AttentionOptions& how) {
   const Expression query(b, b.expand_dims(b.expand_dims(positions, 1), -1));  // (1,1,T,1)
   const Expression key(b, b.apply(graph::Iota{{1, 1, 1, 1 + keys}, DType::int32, 3, -1.0}, {}));
   Expression seen = key <= query;
@@ -32,7 +32,7 @@ ValueId visible(graph::Builder& b, ValueId positions, Dim keys, const Attending&
 
 }  // namespace
 
-Attended attend_with_sinks(Call& call, ValueId query, ValueId key, ValueId value, ValueId sinks, Attending how) {
+Attended attend_with_sinks(Call& call, ValueId query, ValueId key, ValueId value, ValueId sinks, AttentionOptions how) {
   if (call.lowering().symbolic()) return attend(call, query, key, value, how);
   graph::Builder& b = call.builder();
   // The sink is a key of zeros before all others, whose score is a bias, and whose value is zero.

@@ -5,12 +5,12 @@
 #pragma once
 
 #include "classes/call.h"
-#include "classes/layers/attention/attending.h"
+#include "classes/layers/attention/attention_options.h"
 
 namespace attn::keras {
 
 /// Causal attention like that of attend(), with the scores `sinks` (N). `how` has no bias and no soft cap.
 [[nodiscard]] Attended attend_with_sinks(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
-                                         graph::ValueId sinks, Attending how);
+                                         graph::ValueId sinks, AttentionOptions how);
 
 }  // namespace attn::keras

@@ -78,7 +78,7 @@ Arg RoformerAttention::call(Call& call) {
     return b.reshape(apply(call, dense, {x})->id, {in[0], in[1], heads_, head_size});
   };
   const ValueId query = rotated(call, heads_of(*q_dense_)), key = rotated(call, heads_of(*k_dense_));
-  Attending how;
+  AttentionOptions how;
   how.scale = 1.0 / std::sqrt(static_cast<double>(head_size.value));
   how.scores = call.lowering().want_scores;
   const ValueId mask = b.cast(call.tensor("attention_mask")->id, DType::boolean);  // (B,T)

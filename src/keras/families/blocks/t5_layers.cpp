@@ -93,7 +93,7 @@ class T5MultiHeadAttention final : public Composite {
     const Decoding* decoding = call.lowering().decoding;
     const bool crosses = call.has("key_value_states");
     const ValueId query = heads_of(call, *query_projector_, x);
-    Attending how;
+    AttentionOptions how;
     how.scores = call.lowering().want_scores;
     if (crosses) how.masks = masks(call);
     if (crosses && decoding != nullptr) {

@@ -93,7 +93,7 @@ class T5GemmaAttention final : public HeadAttention {
   Arg call(Call& call) override {
     const ValueId x = call.tensor("inputs")->id;
     const Decoding* const decoding = call.lowering().decoding;
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(query_pre_attn_scalar.value);
     how.soft_cap = attn_logit_softcapping ? attn_logit_softcapping->value : 0.0;
     how.scores = call.lowering().want_scores;
@@ -147,7 +147,7 @@ class T5GemmaAttention final : public HeadAttention {
   }
 
   /// Attends to the decoder's own positions and to those of the encoder in one softmax.
-  Attended merged(Call& call, ValueId query, ValueId key, ValueId value, Attending how) const {
+  Attended merged(Call& call, ValueId query, ValueId key, ValueId value, AttentionOptions how) const {
     graph::Builder& b = call.builder();
     const Decoding* const decoding = call.lowering().decoding;
     const Shape in = b.shape(query);

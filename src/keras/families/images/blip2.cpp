@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "classes/decoding.h"
 #include "classes/ops/expression.h"
@@ -14,6 +15,7 @@
 #include "families/blocks/layer_record.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/multimodal.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::blip2 {
@@ -35,14 +37,16 @@ class BLIP2Backbone final : public Backbone {
   [[nodiscard]] Blip2FlanT5* flan_t5() const { return dynamic_cast<Blip2FlanT5*>(language_model_.get()); }
   [[nodiscard]] const Blip2Queries& queries() const { return opt() ? opt()->queries() : flan_t5()->queries(); }
 
+  /// Returns the shape (H,W,3) of an image. Called only if there is a vision encoder.
+  [[nodiscard]] Shape image_shape() const { return {vision_encoder().height(), vision_encoder().width(), 3}; }
   /// Adds an input of images, one for each row, and returns what the text model reads of them: (B,Q,D).
   TensorPtr image_rows(Lowering& lowering, Dim rows) const {
     const auto applied = [&](Layer& layer, const TensorPtr& x) {
       return *lowering.apply(layer, ArgList{x}, ArgDict{}).as<TensorPtr>();
     };
-    const auto& encoder = vision_encoder();
-    const ValueId images =
-        lowering.builder().input("images", DType::float32, {rows, encoder.height(), encoder.width(), 3});
+    Shape shape{rows};
+    shape.append(image_shape());
+    const ValueId images = lowering.builder().input("images", DType::float32, shape);
     const TensorPtr read = applied(**qformer_, applied(**vision_encoder_, Call::result(images)));
     return applied(*queries().projection, read);
   }
@@ -128,17 +132,19 @@ class BLIP2Backbone final : public Backbone {
 /// Returns the backbone of a task.
 BLIP2Backbone& own_backbone(const Task& task) { return dynamic_cast<BLIP2Backbone&>(task.backbone()); }
 
-std::optional<ImagePrompt> image_prompt_of(const Task& task) {
-  const std::int64_t count = own_backbone(task).queries().count;
-  if (count == 0) return std::nullopt;
-  return ImagePrompt{.tokens = count, .mark = "", .start = "", .placeholder = "", .end = ""};
-}
+/// A task whose prompts begin with an image, unless its backbone has no vision encoder.
+class BLIP2Task : public Multimodal {
+ public:
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
+    const BLIP2Backbone& backbone = own_backbone(dynamic_cast<const Task&>(*this));
+    if (backbone.queries().count == 0) return {};
+    return {{.input = "images", .shape = backbone.image_shape(), .tokens = backbone.queries().count}};
+  }
+};
 
 /// An OPT whose prompts begin with an image.
-class BLIP2CausalLM final : public CausalLM {
+class BLIP2CausalLM final : public CausalLM, public BLIP2Task {
  public:
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override { return image_prompt_of(*this); }
-
   [[nodiscard]] Decoded decode(Lowering& lowering, ValueId token_ids, bool every_position) override {
     const BLIP2Backbone& backbone = own_backbone(*this);
     const Functional& model = backbone.text_model();
@@ -147,7 +153,7 @@ class BLIP2CausalLM final : public CausalLM {
     };
     const TensorPtr ids = Call::result(token_ids);
     TensorPtr x;
-    if (lowering.decoding->images > 0) {
+    if (!lowering.decoding->media.empty()) {
       Decoding* const decoding = std::exchange(lowering.decoding, nullptr);  // the image is read as a whole
       Builder& b = lowering.builder();
       const TensorPtr image = backbone.image_rows(lowering, b.shape(token_ids)[0]);
@@ -174,10 +180,7 @@ class BLIP2CausalLM final : public CausalLM {
 };
 
 /// A Flan-T5 whose encoder reads an image and a text.
-class BLIP2Seq2SeqLM final : public T5StacksLM {
- public:
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override { return image_prompt_of(*this); }
-
+class BLIP2Seq2SeqLM final : public T5StacksLM, public BLIP2Task {
  protected:
   void assemble() override {
     if (own_backbone(*this).flan_t5() == nullptr) fail("the text model of a BLIP2Seq2SeqLM is a BLIP2FlanT5");
@@ -191,7 +194,7 @@ class BLIP2Seq2SeqLM final : public T5StacksLM {
   TensorPtr encode(Lowering& lowering, const TensorPtr& tokens, const TensorPtr& mask) override {
     Builder& b = lowering.builder();
     TensorPtr x = embedded(lowering, tokens);
-    if (image_prompt()) {
+    if (!media_prompts().empty()) {
       const TensorPtr image = own_backbone(*this).image_rows(lowering, b.shape(tokens->id)[0]);
       x = Call::result(b.apply(graph::Concat{1}, {image->id, x->id}));
     }

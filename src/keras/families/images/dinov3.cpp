@@ -181,7 +181,7 @@ class DINOV3Layer final : public DinoLayer {
       const ValueId rows = b.reshape(apply(call, *projection, {x})->id, {in[0], in[1], options.num_heads, size});
       return turns && angles ? turned(Expression(b, rows), *angles) : rows;
     };
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(size));
     const ValueId query = heads(query_, true), key = heads(key_, true);
     const TensorPtr joined = Call::result(attended_heads(call, query, key, heads(value_, false), how));

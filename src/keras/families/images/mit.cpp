@@ -137,7 +137,7 @@ class HierarchicalTransformerEncoder final : public NamedParts {
       const Shape shape = b.shape(wide);
       return b.reshape(wide, {shape[0], shape[1], num_heads, project_dim / num_heads});
     };
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(project_dim / num_heads));
     const ValueId query = heads(q_, x), key = heads(k_, seen);
     const TensorPtr joined = Call::result(attended_heads(call, query, key, heads(v_, seen), how, 0.1));

@@ -7,14 +7,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "classes/call.h"
+#include "classes/decoding.h"
 #include "families/blocks/decoders/gemma_backbone.h"
 #include "families/blocks/decoders/gemma_blocks.h"
+#include "families/blocks/images/gemma_vit.h"
 #include "families/blocks/images/image_causal_lm.h"
-#include "families/blocks/images/sight_encoder.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/multimodal.h"
 
 namespace attn::keras::pali_gemma {
 namespace {
@@ -22,14 +25,14 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-constexpr SightKind kKind{"PaliGemmaVitEmbeddings", "PaliGemmaVitAttention", "PaliGemmaVitEncoderBlock",
-                          "pali_gemma_vit_encoder_block", false};
+constexpr GemmaVitKind kKind{"PaliGemmaVitEmbeddings", "PaliGemmaVitAttention", "PaliGemmaVitEncoderBlock",
+                             "pali_gemma_vit_encoder_block", false};
 
 /// (B,H,W,3) → (B,P,D): the encoder, and a dense layer to the width of the text model.
 class PaliGemmaVit final : public Backbone {
  public:
   PaliGemmaVit() = default;
-  PaliGemmaVit(const SightSizes& of, Positive classes, const std::optional<Activation>& activation)
+  PaliGemmaVit(const GemmaVitSizes& of, Positive classes, const std::optional<Activation>& activation)
       : sizes(of), num_classes(classes) {
     if (activation) classifier_activation = *activation;
   }
@@ -59,7 +62,7 @@ class PaliGemmaVit final : public Backbone {
   }
 
  private:
-  SightSizes sizes;
+  GemmaVitSizes sizes;
   Positive num_classes;
   std::optional<std::string> pooling;
   Activation classifier_activation = *Activation::named("linear");
@@ -116,7 +119,7 @@ class PaliGemmaBackbone final : public GemmaFamilyBackbone {
   }
 
  private:
-  SightSizes vit;
+  GemmaVitSizes vit;
   std::optional<Positive> vit_intermediate_dim;
   std::optional<std::string> vit_pooling, vit_name;
   std::optional<Activation> vit_classifier_activation;
@@ -124,10 +127,11 @@ class PaliGemmaBackbone final : public GemmaFamilyBackbone {
 };
 
 /// Each prompt begins with an image, whose positions are in front of the tokens.
-class PaliGemmaCausalLM final : public ImageCausalLM {
+class PaliGemmaCausalLM final : public ImageCausalLM, public Multimodal {
  public:
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
-    return ImagePrompt{.tokens = own().image_positions(), .mark = "", .start = "", .placeholder = "", .end = ""};
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
+    const Dim size = own().image_size();
+    return {{.input = "images", .shape = {size, size, 3}, .tokens = own().image_positions()}};
   }
 
  protected:
@@ -139,9 +143,8 @@ class PaliGemmaCausalLM final : public ImageCausalLM {
   }
   std::pair<ValueId, ArgDict> with_images(Lowering& lowering, ValueId texts) override {
     Builder& b = lowering.builder();
-    const Dim size = own().image_size();
-    const ValueId images = b.input("images", DType::float32, {b.shape(texts)[0], size, size, 3});
-    const Arg patches = lowering.apply(own().encoder(), ArgList{Call::result(images)}, ArgDict{});
+    const TensorPtr images = lowering.decoding->media_input(b, "images", DType::float32);
+    const Arg patches = lowering.apply(own().encoder(), ArgList{images}, ArgDict{});
     const ValueId rows = b.cast((*patches.as<TensorPtr>())->id, b.dtype(texts));
     return {b.apply(graph::Concat{1}, {rows, texts}), {}};
   }
@@ -154,22 +157,22 @@ constexpr std::string_view kVit = "keras_hub.src.models.pali_gemma.pali_gemma_vi
 
 constexpr std::array kLayers = {
     ClassInfo{.name = "PaliGemmaVitEmbeddings",
-              .make = make_sight_embedding,
+              .make = make_gemma_vit_embedding,
               .since = kAnyKeras,
               .module = kVit,
               .role = Role::embedding},
     ClassInfo{.name = "PaliGemmaVitAttention",
-              .make = make_sight_attention,
+              .make = make_gemma_vit_attention,
               .since = kAnyKeras,
               .module = kVit,
               .role = Role::attention},
     ClassInfo{.name = "PaliGemmaVitEncoderBlock",
-              .make = [] { return make_sight_block(kKind); },
+              .make = [] { return make_gemma_vit_block(kKind); },
               .since = kAnyKeras,
               .module = kVit,
               .role = Role::transformer},
     ClassInfo{.name = "PaliGemmaVitEncoder",
-              .make = [] { return make_sight_encoder(kKind); },
+              .make = [] { return make_gemma_vit_encoder(kKind); },
               .since = kAnyKeras,
               .module = kVit},
     ClassInfo{.name = "PaliGemmaVit",

@@ -354,7 +354,7 @@ class SAMMaskDecoder final : public NamedParts {
       return b.reshape(wide, {shape[0], shape[1], num_heads, shape[2] / num_heads});
     };
     const ValueId q = heads(*by.query, query), k = heads(*by.key, key);
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(b.shape(q)[3]));
     const ValueId rows = attended_heads(call, q, k, heads(*by.value, value), how);
     return apply(call, *by.output, {Call::result(rows)})->id;

@@ -96,7 +96,7 @@ class WindowAttention final : public Composite {
       slice.ranges = {{}, {}, {which, which + 1, 1}, {}, {}};
       return b.reshape(b.apply(slice, {heads}), {shape[0], shape[1], num_heads, dim / num_heads});
     };
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(dim / num_heads));
     if (!call.lowering().symbolic()) how.bias = bias(call, shape[0]);
     const ValueId query = part(0), key = part(1);

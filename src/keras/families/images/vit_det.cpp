@@ -194,7 +194,7 @@ class WindowedTransformerEncoder final : public NamedParts {
       return b.reshape(b.apply(slice, {qkv}), {shape[0], count, num_heads, size});
     };
     const ValueId queries = part(0), keys = part(1);
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(size));
     if (relative_ != nullptr) how.bias = apply(call, *relative_, {Call::result(queries)})->id;
     const ValueId rows = attended_heads(call, queries, keys, part(2), how);

@@ -16,8 +16,8 @@
 #include "families/blocks/sound/audio_converters.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/autoregressive.h"
 #include "model/backbones/text.h"
-#include "model/decodes.h"
 #include "model/variables.h"
 
 namespace attn::keras::whisper {
@@ -38,7 +38,7 @@ class Padder final : public Layer {
   }
 };
 
-class WhisperBackbone final : public TextBackbone, public Decodes {
+class WhisperBackbone final : public TextBackbone, public Autoregressive {
  public:
   WhisperBackbone() { dropout = 0.0; }
   void fields(Fields& f) override {

@@ -115,7 +115,7 @@ class DisentangledSelfAttention final : public HeadAttention {
     Builder& b = call.builder();
     const ValueId x = call.tensor("inputs")->id;
     const ValueId query = project(call, x, query_), key = project(call, x, key_), value = project(call, x, value_);
-    Attending how;
+    AttentionOptions how;
     how.scale = scale();
     how.path = softmax_path(call);
     how.masks = masks(call, std::nullopt);

@@ -3,6 +3,7 @@
 // Letters: B batch, T tokens, I images of an entry, P positions of an image, D width.
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "classes/call.h"
 #include "classes/decoding.h"
@@ -12,11 +13,12 @@
 #include "families/blocks/decoders/decoder_names.h"
 #include "families/blocks/decoders/gemma_backbone.h"
 #include "families/blocks/decoders/gemma_blocks.h"
+#include "families/blocks/images/gemma_vit.h"
 #include "families/blocks/images/image_causal_lm.h"
 #include "families/blocks/images/interleaved.h"
-#include "families/blocks/images/sight_encoder.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/multimodal.h"
 #include "model/sized_inputs.h"
 #include "model/tasks/text_embedder.h"
 
@@ -25,8 +27,8 @@ namespace {
 
 constexpr std::string_view kNorm = "Gemma3RMSNormalization",
                            kVisionModule = "keras_hub.src.models.gemma3.gemma3_vision_encoder";
-constexpr SightKind kKind{"Gemma3VisionEmbedding", "Gemma3VisionAttention", "Gemma3VisionEncoderLayer",
-                          "gemma3_vision_encoder_layer", true};
+constexpr GemmaVitKind kKind{"Gemma3VisionEmbedding", "Gemma3VisionAttention", "Gemma3VisionEncoderLayer",
+                             "gemma3_vision_encoder_layer", true};
 
 /// Means of the patches of an image in squares: (B,P,D) → (B,P/pool_size²,D).
 class Gemma3VisionAveragePooling final : public Composite {
@@ -132,7 +134,7 @@ class Gemma3VisionEncoder final : public Backbone {
   }
 
  private:
-  SightSizes sizes;
+  GemmaVitSizes sizes;
   Positive output_dim, pool_size = 14;
   Number layer_norm_epsilon{1e-6};
 };
@@ -246,13 +248,18 @@ class Gemma3Backbone : public GemmaFamilyBackbone, public SizedInputs {
 };
 
 /// Prompts may contain marks of images if the backbone has a vision encoder.
-class Gemma3CausalLM final : public ImageCausalLM, public SizedInputs {
+class Gemma3CausalLM final : public ImageCausalLM, public Multimodal, public SizedInputs {
  public:
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
     const Gemma3VisionEncoder* const encoder = own().encoder();
-    if (encoder == nullptr) return std::nullopt;
-    return ImagePrompt{encoder->image_tokens(), "<start_of_image>", "\n\n<start_of_image>", "<img>",
-                       "<end_of_image>\n\n"};
+    if (encoder == nullptr) return {};
+    return {{.input = "images",
+             .shape = {encoder->image_size(), encoder->image_size(), 3},
+             .tokens = encoder->image_tokens(),
+             .mark = "<start_of_image>",
+             .start = "\n\n<start_of_image>",
+             .placeholder = "<img>",
+             .end = "<end_of_image>\n\n"}};
   }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
     return own().default_size(input, axis);
@@ -261,14 +268,10 @@ class Gemma3CausalLM final : public ImageCausalLM, public SizedInputs {
  protected:
   std::pair<graph::ValueId, ArgDict> with_images(Lowering& lowering, graph::ValueId texts) override {
     graph::Builder& b = lowering.builder();
-    const Gemma3VisionEncoder& encoder = *own().encoder();
-    const Dim rows = b.shape(texts)[0], size = encoder.image_size(), count = lowering.decoding->images;
-    const auto given = [&](const char* called, DType dtype, const Shape& shape) {
-      return Call::result(b.input(called, dtype, shape));
-    };
-    const TensorPtr images = given("images", DType::float32, {rows, count, size, size, 3}),
-                    indices = given("vision_indices", DType::int32, {rows, count * encoder.image_tokens()}),
-                    mask = given("vision_mask", DType::int32, {rows, b.shape(texts)[1]});
+    const Decoding& decoding = *lowering.decoding;
+    const TensorPtr images = decoding.media_input(b, "images", DType::float32),
+                    indices = decoding.media_input(b, "vision_indices", DType::int32),
+                    mask = decoding.media_input(b, "vision_mask", DType::int32);
     const Arg seen = lowering.apply(own().encoder_layer(), ArgList{images}, ArgDict{});
     const Arg x = lowering.apply(
         *own().find("interleave_embeddings"), ArgList{},
@@ -349,11 +352,11 @@ constexpr std::array kLayers = {
               .module = "keras_hub.src.models.gemma3.gemma3_attention",
               .role = Role::attention,
               .symbols = kGemmaAttentionSymbols},
-    vision_record("Gemma3VisionEmbedding", make_sight_embedding, Role::embedding),
-    vision_record("Gemma3VisionAttention", make_sight_attention, Role::attention),
+    vision_record("Gemma3VisionEmbedding", make_gemma_vit_embedding, Role::embedding),
+    vision_record("Gemma3VisionAttention", make_gemma_vit_attention, Role::attention),
     vision_record(
-        "Gemma3VisionEncoderLayer", [] { return make_sight_block(kKind); }, Role::transformer),
-    vision_record("Gemma3VisionEncoderBlock", [] { return make_sight_encoder(kKind); }),
+        "Gemma3VisionEncoderLayer", [] { return make_gemma_vit_block(kKind); }, Role::transformer),
+    vision_record("Gemma3VisionEncoderBlock", [] { return make_gemma_vit_encoder(kKind); }),
     vision_record("Gemma3VisionAveragePooling", make_layer<Gemma3VisionAveragePooling>, Role::pooling),
     vision_record("Gemma3VisionOutput", make_layer<Gemma3VisionOutput>),
     ClassInfo{.name = "Gemma3InterleaveEmbeddings",

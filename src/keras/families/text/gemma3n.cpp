@@ -1,6 +1,6 @@
-// Gemma 3n without its encoder of sounds (keras_hub/src/models/gemma3n).
+// Gemma 3n (keras_hub/src/models/gemma3n).
 //
-// Letters: B batch, T tokens, I images of an entry.
+// Letters: B batch, T tokens, I images or sounds of an entry, S steps of a spectrogram, F its features.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -16,24 +16,30 @@
 #include "classes/ops/expression.h"
 #include "classes/ops/ops.h"
 #include "classes/reading.h"
-#include "families/blocks/absent_field.h"
 #include "families/blocks/decoders/gemma3n_attention.h"
 #include "families/blocks/decoders/gemma3n_block.h"
 #include "families/blocks/decoders/gemma3n_processor.h"
+#include "families/blocks/sound/gemma3n_audio.h"
+#include "families/blocks/sound/gemma3n_conformer.h"
+#include "families/blocks/sound/gemma_audio_converters.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/autoregressive.h"
 #include "model/backbones/text.h"
-#include "model/decodes.h"
 #include "model/input_layer.h"
+#include "model/multimodal.h"
 #include "model/sized_inputs.h"
 #include "model/tasks/task.h"
 
 namespace attn::keras::gemma3n {
 namespace {
 
-constexpr std::string_view kTextModule = "keras_hub.src.models.gemma3n.gemma3n_text_layers";
+constexpr std::string_view kTextModule = "keras_hub.src.models.gemma3n.gemma3n_text_layers",
+                           kAttentionModule = "keras_hub.src.models.gemma3n.gemma3n_attention",
+                           kAudioModule = "keras_hub.src.models.gemma3n.gemma3n_audio_layers",
+                           kEncoderModule = "keras_hub.src.models.gemma3n.gemma3n_audio_encoder";
 
-/// Two layers: one that looks up tokens and images, and the text model.
+/// Two layers: one that looks up tokens, images and sounds, and the text model.
 class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
  public:
   Gemma3nBackbone() { dropout = 0; }
@@ -71,7 +77,7 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
     f("vision_vocab_offset", vision_vocab_offset);
     f("vision_soft_tokens_per_image", vision_soft_tokens_per_image);
     f("image_token_id", image_token_id);
-    absent_field(f, "audio_encoder_config", "attn supports Gemma 3n for texts and images, not for sounds");
+    encoder_field(f, "audio_encoder_config", audio_encoder_config);
     f("audio_hidden_size", audio_hidden_size);
     f("audio_vocab_size", audio_vocab_size);
     f("audio_vocab_offset", audio_vocab_offset);
@@ -81,22 +87,36 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
   }
   [[nodiscard]] Gemma3nTextModel& text_model() const { return *processor_->model; }
   [[nodiscard]] Gemma3nProcessor& processor() const { return *processor_; }
-  /// Without arrays, there is one image.
+  /// Without arrays, there are one image and one short sound.
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
-    return input == "images" && axis == 1 ? std::optional<Dim>(1) : std::nullopt;
+    constexpr Dim kSteps = 64;
+    const bool is_sound = input.starts_with("input_features");
+    if (axis == 1 && (is_sound || input == "images")) return 1;
+    return axis == 2 && is_sound ? std::optional<Dim>(kSteps) : std::nullopt;
   }
 
  protected:
   void check_fields(const Ref& config) override {
     TextBackbone::check_fields(config);
-    const Json& encoder = vision_encoder_config.json;
-    if (!encoder.is_null() && !encoder.is_object())
-      config["vision_encoder_config"].fail("expected the config of a MobileNetV5Backbone, or null");
+    const auto check_encoder = [&](const char* key, const Json& encoder, std::string_view wanted) {
+      if (!encoder.is_null() && !encoder.is_object())
+        config[key].fail(fmt::format("expected the config of a {}, or null", wanted));
+    };
+    check_encoder("vision_encoder_config", vision_encoder_config.json, "MobileNetV5Backbone");
+    check_encoder("audio_encoder_config", audio_encoder_config, "Gemma3nAudioEncoder");
     constexpr std::int64_t kLastToken = std::numeric_limits<std::int32_t>::max();
-    if (vision_vocab_size > kLastToken) config["vision_vocab_size"].fail("expected less than 2^31");
-    if (vision_vocab_offset < 0 || vision_vocab_offset > kLastToken - vision_vocab_size)
-      config["vision_vocab_offset"].fail("expected tokens from 0 to 2^31 - 1");
-    if (image_token_id < 0 || image_token_id > kLastToken) config["image_token_id"].fail("expected a token below 2^31");
+    const auto check_tokens = [&](const std::string& of, std::int64_t size, std::int64_t offset) {
+      if (size > kLastToken) config[of + "_vocab_size"].fail("expected less than 2^31");
+      if (offset < 0 || offset > kLastToken - size)
+        config[of + "_vocab_offset"].fail("expected tokens from 0 to 2^31 - 1");
+    };
+    check_tokens("vision", vision_vocab_size, vision_vocab_offset);
+    check_tokens("audio", audio_vocab_size, audio_vocab_offset);
+    for (const auto& [key, token] : {std::pair("image_token_id", image_token_id), {"audio_token_id", audio_token_id}})
+      if (token < 0 || token > kLastToken) config[key].fail("expected a token below 2^31");
+    constexpr std::int64_t kMostRows = 1 << 16;
+    if (audio_soft_tokens_per_image > kMostRows)
+      config["audio_soft_tokens_per_image"].fail(fmt::format("expected at most {}", kMostRows));
   }
 
   void assemble() override {
@@ -105,19 +125,28 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
     auto& processor =
         dynamic_cast<Gemma3nProcessor&>(layer("Gemma3nMultimodalEmbeddingProcessor", "multimodal_embedding_processor",
                                               {{"vision_soft_tokens_per_image", vision_soft_tokens_per_image.json},
-                                               {"audio_soft_tokens_per_image", audio_soft_tokens_per_image.json},
+                                               {"audio_soft_tokens_per_image", audio_soft_tokens_per_image.value},
                                                {"image_token_id", image_token_id},
-                                               {"audio_token_id", audio_token_id.json},
+                                               {"audio_token_id", audio_token_id},
                                                {"vocab_size_per_layer_input", vocab_size_per_layer_input.value}}));
     processor.model = &dynamic_cast<Gemma3nTextModel&>(layer("Gemma3nTextModel", "text_model", text_arguments()));
     processor_ = &processor;
     ArgDict given = {{"token_ids", token_ids}};
     std::vector<TensorRef> all = {token_ids, padding_mask};
+    const auto add = [&](const char* called, const char* argument, const Shape& item, DType dtype) {
+      Shape shape{kUnknown, kUnknown};
+      shape.append(item);
+      all.push_back(input(called, shape, dtype));
+      given.emplace_back(argument, all.back());
+    };
     if (!vision_encoder_config.json.empty()) {
-      processor.sight = sight();
-      const Shape& image = processor.sight.image;
-      all.push_back(input("images", {kUnknown, kUnknown, image[0], image[1], image[2]}, DType::float32));
-      given.emplace_back("pixel_values", all.back());
+      processor.vision = vision();
+      add("images", "pixel_values", processor.vision.item, DType::float32);
+    }
+    if (!audio_encoder_config.empty()) {
+      processor.audio = audio();
+      add("input_features", "input_features", processor.audio.item, DType::float32);
+      add("input_features_mask", "input_features_mask", {kUnknown}, DType::boolean);
     }
     const TensorRef rows = call(processor, {given});
     TensorRef inputs = rows;
@@ -127,37 +156,64 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
   }
 
  private:
-  /// Makes the encoder of images and its embedder, which have the names and the dtype that KerasHub gives them.
-  [[nodiscard]] Gemma3nSight sight() const {
-    Gemma3nSight out;
-    Json arguments = vision_encoder_config.json;
+  /// Reads or writes the config of an encoder, with its dtype. The encoder checks the other keys.
+  static void encoder_field(Fields& f, const char* key, Json& encoder) {
+    if (!f.reading()) return f.put(key, encoder);
+    if (const auto given = f.take(key)) encoder = given->json();
+  }
+  /// Makes an encoder, with the name and the dtype that KerasHub gives it.
+  [[nodiscard]] LayerPtr make_encoder(std::string_view class_name, Json arguments, std::string_view otherwise) const {
     const auto named = arguments.find("name");
     const std::string called =
-        named != arguments.end() && named->is_string() ? named->get<std::string>() : "mobile_net_v5_backbone";
-    out.encoder = make_sublayer(*this, "MobileNetV5Backbone", called, std::move(arguments));
+        named != arguments.end() && named->is_string() ? named->get<std::string>() : std::string(otherwise);
+    return make_sublayer(*this, class_name, called, std::move(arguments));
+  }
+  [[nodiscard]] LayerPtr make_embedder(const char* called, std::int64_t width, const Gemma3nEncoder& of) const {
+    return make_sublayer(*this, "Gemma3nMultimodalEmbedder", called,
+                         {{"multimodal_hidden_size", width},
+                          {"text_hidden_size", hidden_dim.value},
+                          {"rms_norm_eps", rms_norm_eps.value},
+                          {"vocab_offset", of.first},
+                          {"vocab_size", of.count}});
+  }
+
+  [[nodiscard]] Gemma3nEncoder vision() const {
+    Gemma3nEncoder out;
+    out.encoder = make_encoder("MobileNetV5Backbone", vision_encoder_config.json, "mobile_net_v5_backbone");
     auto& encoder = dynamic_cast<Functional&>(*out.encoder);
     encoder.connect();
     encoder.build_symbolic();
     const auto& images = static_cast<const InputLayer&>(*encoder.input_layers().front());
-    out.image = images.batch_shape.slice(1, 4);
+    out.item = images.batch_shape.slice(1, 4);
     const TensorRef result = *encoder.output_struct.as<TensorRef>();
     const Shape cells = encoder.find(result.layer)->node_shapes.front().front();
-    if (!out.image.known() || !cells.slice(1, 4).known())
+    if (!out.item.known() || !cells.slice(1, 4).known())
       fail("the encoder in vision_encoder_config must have images of a fixed size");
     if (cells[3] != vision_hidden_size)
       fail(fmt::format("vision_hidden_size is {}, but the results of the encoder have {} features",
                        vision_hidden_size.value, cells[3]));
-    out.cells = cells[1] * cells[2];
+    out.rows = cells[1] * cells[2];
     out.scale = std::sqrt(layer_config(encoder, kNewest).at("num_features").get<double>());
     out.first = vision_vocab_offset;
     out.count = vision_vocab_size;
     out.placeholder = image_token_id;
-    out.embedder = make_sublayer(*this, "Gemma3nMultimodalEmbedder", "vision_embedder",
-                                 {{"multimodal_hidden_size", vision_hidden_size.value},
-                                  {"text_hidden_size", hidden_dim.value},
-                                  {"rms_norm_eps", rms_norm_eps.value},
-                                  {"vocab_offset", vision_vocab_offset},
-                                  {"vocab_size", vision_vocab_size.value}});
+    out.embedder = make_embedder("vision_embedder", vision_hidden_size, out);
+    return out;
+  }
+
+  [[nodiscard]] Gemma3nEncoder audio() const {
+    Gemma3nEncoder out;
+    out.encoder = make_encoder("Gemma3nAudioEncoder", audio_encoder_config, "gemma3n_audio_encoder");
+    const auto& encoder = dynamic_cast<const Gemma3nAudioEncoder&>(*out.encoder);
+    if (encoder.features() != audio_hidden_size)
+      fail(fmt::format("audio_hidden_size is {}, but the results of the encoder have {} features",
+                       audio_hidden_size.value, encoder.features()));
+    out.item = {kUnknown, encoder.spectrum()};
+    out.rows = audio_soft_tokens_per_image;
+    out.first = audio_vocab_offset;
+    out.count = audio_vocab_size;
+    out.placeholder = audio_token_id;
+    out.embedder = make_embedder("audio_embedder", audio_hidden_size, out);
     return out;
   }
 
@@ -202,12 +258,12 @@ class Gemma3nBackbone final : public TextBackbone, public SizedInputs {
   std::optional<Number> rope_scaling, altup_coef_clip, final_logit_soft_cap;
   std::int64_t altup_active_idx = 0, num_kv_shared_layers = 0;
   bool attention_bias = false, altup_correct_scale = true;
-  Positive vision_hidden_size = 2048, vision_vocab_size = 128;
-  std::int64_t vision_vocab_offset = 100, image_token_id = 98;
-  // The sizes of sounds have no effect.
+  Positive vision_hidden_size = 2048, vision_vocab_size = 128, audio_hidden_size = 32, audio_vocab_size = 128,
+           audio_soft_tokens_per_image = 188;
+  std::int64_t vision_vocab_offset = 100, image_token_id = 98, audio_vocab_offset = 228, audio_token_id = 99;
+  Json audio_encoder_config;
   Opaque vision_encoder_config, pad_token_id, max_position_embeddings, activation_sparsity_pattern,
-      vision_soft_tokens_per_image{256}, audio_hidden_size{32}, audio_vocab_size{128}, audio_vocab_offset{228},
-      audio_soft_tokens_per_image{188}, audio_token_id{99};
+      vision_soft_tokens_per_image{256};
   Gemma3nProcessor* processor_ = nullptr;
 };
 
@@ -231,13 +287,29 @@ class EmbeddingProduct final : public WithArguments<kX1X2> {
 };
 
 /// KerasHub's task passes the images of a whole model as its tokens. Its generate() calls the backbone's layers itself.
-class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
+class Gemma3nCausalLM final : public Task, public Autoregressive, public Multimodal, public SizedInputs {
  public:
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
-    const Gemma3nSight& sight = own().processor().sight;
-    if (sight.encoder == nullptr) return std::nullopt;
-    return ImagePrompt{sight.cells, "<start_of_image>", "\n\n<start_of_image>", "<image_soft_token>",
-                       "<end_of_image>\n\n"};
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
+    std::vector<MediaPrompt> out;
+    const Gemma3nEncoder &vision = own().processor().vision, &audio = own().processor().audio;
+    if (vision.encoder != nullptr)
+      out.push_back({.input = "images",
+                     .shape = vision.item,
+                     .tokens = vision.rows,
+                     .mark = "<start_of_image>",
+                     .start = "\n\n<start_of_image>",
+                     .placeholder = "<image_soft_token>",
+                     .end = "<end_of_image>\n\n"});
+    if (audio.encoder != nullptr)
+      out.push_back({.modality = Modality::audio,
+                     .input = "input_features",
+                     .shape = audio.item,
+                     .tokens = audio.rows,
+                     .mark = "<start_of_audio>",
+                     .start = "\n\n<start_of_audio>",
+                     .placeholder = "<audio_soft_token>",
+                     .end = "<end_of_audio>\n\n"});
+    return out;
   }
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override {
     return own().default_size(input, axis);
@@ -246,10 +318,13 @@ class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
     graph::Builder& b = lowering.builder();
     const graph::ValueId all = b.cast(b.apply(graph::Fill{b.shape(token_ids), DType::int32, 1.0}, {}), DType::boolean);
     ArgDict inputs = {{"token_ids", Call::result(token_ids)}};
-    if (const Dim count = lowering.decoding->images; count > 0) {
-      const Shape& image = own().processor().sight.image;
-      const Shape shape = {b.shape(token_ids)[0], count, image[0], image[1], image[2]};
-      inputs.emplace_back("pixel_values", Call::result(b.input("images", DType::float32, shape)));
+    const Decoding& decoding = *lowering.decoding;
+    if (decoding.media.contains("images"))
+      inputs.emplace_back("pixel_values", decoding.media_input(b, "images", DType::float32));
+    if (decoding.media.contains("input_features")) {
+      inputs.emplace_back("input_features", decoding.media_input(b, "input_features", DType::float32));
+      const Expression valid(b, decoding.media_input(b, "input_features_mask", DType::int32)->id);
+      inputs.emplace_back("input_features_mask", Call::result(valid == 0.0));
     }
     const Arg embedded = lowering.apply(own().processor(), ArgList{inputs}, ArgDict{});
     const ArgList& rows = *embedded.as<ArgList>();
@@ -284,6 +359,12 @@ class Gemma3nCausalLM final : public Task, public Decodes, public SizedInputs {
   }
 };
 
+/// Returns the record of a layer of the audio encoder.
+constexpr ClassInfo audio_record(std::string_view name, LayerPtr (*make)(), std::string_view module,
+                                 Role role = Role::other) {
+  return {.name = name, .make = make, .since = kAnyKeras, .module = module, .role = role};
+}
+
 constexpr std::array kLayers = {
     ClassInfo{.name = "Gemma3nRMSNorm",
               .make = make_gemma3n_norm,
@@ -306,7 +387,7 @@ constexpr std::array kLayers = {
     ClassInfo{.name = "Gemma3nTextAttention",
               .make = make_gemma3n_attention,
               .since = kAnyKeras,
-              .module = "keras_hub.src.models.gemma3n.gemma3n_attention",
+              .module = kAttentionModule,
               .role = Role::attention,
               .symbols = "q_proj/kernel: d_model -; k_proj/kernel: d_model -; v_proj/kernel: d_model -;"
                          " o_proj/kernel: - d_model; q_norm/scale: d_head; k_norm/scale: d_head"},
@@ -330,6 +411,22 @@ constexpr std::array kLayers = {
               .since = kAnyKeras,
               .module = "keras_hub.src.models.gemma3n.gemma3n_backbone",
               .role = Role::embedding},
+    audio_record("Gemma3nAudioRelativePositionEmbedding", make_gemma3n_relative_positions, kAttentionModule),
+    audio_record("Gemma3nAudioAttention", make_gemma3n_audio_attention, kAttentionModule, Role::attention),
+    audio_record("Gemma3nAudioCumulativeGroupNorm", make_gemma3n_group_norm, kAudioModule, Role::normalization),
+    audio_record("Gemma3nAudioSSCPConvBlock", make_gemma3n_sound_convolution, kAudioModule, Role::kernel),
+    audio_record("Gemma3nAudioConformerFeedForward", make_gemma3n_conformer_feed_forward, kAudioModule),
+    audio_record("Gemma3nAudioConformerLightConv1d", make_gemma3n_conformer_convolution, kAudioModule),
+    audio_record("Gemma3nAudioConformerAttention", make_gemma3n_conformer_attention, kAudioModule),
+    audio_record("Gemma3nAudioSubSampleConvProjection", make_gemma3n_subsampling, kEncoderModule),
+    audio_record("Gemma3nAudioConformerBlock", make_gemma3n_conformer, kEncoderModule, Role::transformer),
+    audio_record("Gemma3nAudioEncoder", make_layer<Gemma3nAudioEncoder>, kEncoderModule),
+    ClassInfo{.name = "Gemma3nAudioConverter",
+              .make = make_gemma3n_audio_converter,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma3n.gemma3n_audio_converter",
+              .role = Role::arrangement,
+              .package = "keras_hub"},
 };
 
 constexpr std::array kModels = {

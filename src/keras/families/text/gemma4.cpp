@@ -1,6 +1,8 @@
 // Gemma 4 (keras_hub/src/models/gemma4).
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "classes/decoding.h"
 #include "families/blocks/decoders/gemma4_attention.h"
@@ -15,8 +17,10 @@
 #include "families/blocks/sound/gemma4_audio.h"
 #include "families/blocks/sound/gemma4_audio_attention.h"
 #include "families/blocks/sound/gemma4_conformer.h"
+#include "families/blocks/sound/gemma_audio_converters.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
+#include "model/multimodal.h"
 #include "model/tasks/causal_lm.h"
 
 namespace attn::keras::gemma4 {
@@ -30,15 +34,33 @@ constexpr std::string_view kLayersModule = "keras_hub.src.models.gemma4.gemma4_l
                            kVisionModule = "keras_hub.src.models.gemma4.gemma4_vision_encoder";
 
 /// The logits may have a second soft cap.
-class Gemma4CausalLM final : public CausalLM, public SizedInputs {
+class Gemma4CausalLM final : public CausalLM, public Multimodal, public SizedInputs {
  public:
   void fields(Fields& f) override { f("final_logit_cap", final_logit_cap); }
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() override {
-    if (own().encoder() == nullptr) return std::nullopt;
-    return ImagePrompt{image_tokens(), "<|image|>", "<|image>", "<|image|>", "<image|>", true};
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const override {
+    constexpr std::int64_t kStepsOfToken = 4;
+    std::vector<MediaPrompt> out;
+    if (own().encoder() != nullptr)
+      out.push_back({.input = "pixel_values",
+                     .shape = {kUnknown, own().encoder()->patch_numbers()},
+                     .tokens = image_tokens(),
+                     .mark = "<|image|>",
+                     .start = "<|image>",
+                     .placeholder = "<|image|>",
+                     .end = "<image|>"});
+    if (own().audio_encoder() != nullptr)
+      out.push_back({.modality = Modality::audio,
+                     .input = "audio_mel",
+                     .shape = {kUnknown, own().audio_encoder()->spectrum()},
+                     .merge = kStepsOfToken,
+                     .mark = "<|audio|>",
+                     .start = "<|audio>",
+                     .placeholder = "<|audio|>",
+                     .end = "<audio|>"});
+    return out;
   }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override {
-    Decoded decoded = answered(lowering, own().decode(lowering, token_ids, image_tokens()), every_position);
+    Decoded decoded = answered(lowering, own().decode(lowering, token_ids), every_position);
     if (final_logit_cap) decoded.logits = keras::soft_capped(lowering.builder(), decoded.logits, *final_logit_cap);
     return decoded;
   }
@@ -127,6 +149,12 @@ constexpr std::array kLayers = {
     layer_record("Gemma4AudioConformerBlock", make_gemma4_conformer, kAudioModule, Role::transformer),
     layer_record("Gemma4AudioSSCPConvBlock", make_gemma4_sound_convolution, kAudioModule, Role::kernel),
     layer_record("Gemma4AudioSubSampleConvProjection", make_gemma4_subsampling, kAudioModule),
+    ClassInfo{.name = "Gemma4AudioConverter",
+              .make = make_gemma4_audio_converter,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.gemma4.gemma4_audio_converter",
+              .role = Role::arrangement,
+              .package = "keras_hub"},
     ClassInfo{.name = "Gemma4AudioEncoder",
               .make = make_layer<Gemma4AudioEncoder>,
               .since = kAnyKeras,

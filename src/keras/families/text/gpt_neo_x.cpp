@@ -67,7 +67,7 @@ class GPTNeoXAttention final : public HeadAttention {
     const ValueId query = turned_in_part(call, features(b, packed, 0, size()), true);
     const ValueId key = turned_in_part(call, features(b, packed, size(), 2 * size()), false);
     const ValueId value = features(b, packed, 2 * size(), 3 * size());
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(size()));
     how.path = softmax_path(call);
     how.causal = call.flag("use_causal_mask");

@@ -144,7 +144,7 @@ class SmolLM3Attention final : public Composite {
       query = turned(query, angles);
       key = turned(key, angles);
     }
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(size()));
     how.path = softmax_path(call);
     how.causal = call.flag("use_causal_mask");

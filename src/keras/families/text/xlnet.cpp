@@ -184,7 +184,7 @@ class TwoStreamRelativeAttention final : public HeadAttention {
     const Expression query(b, project(call, x, query_));
     const ValueId key = project(call, x, key_), value = project(call, x, value_);
     const auto biased = [&](const char* argument) { return query + Expression(b, call.tensor(argument)->id); };
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
     how.path = graph::AttentionPath::explicit_;
     how.scores = call.lowering().want_scores;

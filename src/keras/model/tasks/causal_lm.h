@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/decodes.h"
+#include "model/autoregressive.h"
 #include "model/tasks/task.h"
 
 namespace attn::keras {
@@ -17,7 +17,7 @@ enum class DecodeFault : std::uint8_t {
   short_factors   ///< Phi3SuScaledRotaryEmbedding uses the length of each call
 };
 
-class CausalLM : public Task, public Decodes {
+class CausalLM : public Task, public Autoregressive {
  public:
   explicit CausalLM(DecodeFault fault = DecodeFault::none) : fault_(fault) {}
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override;

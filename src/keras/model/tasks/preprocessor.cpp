@@ -35,6 +35,9 @@ std::vector<std::int64_t> audio_shape_in(const Ref& config, std::string_view cla
     return count_in(config, key).value_or(otherwise);
   };
   if (class_name == "WhisperAudioConverter") return {count("max_audio_length", 30), count("num_mels", 80)};
+  if (class_name == "Gemma4AudioConverter")
+    return {count("sampling_rate", 16000) * count("max_audio_length", 30) / count("stride", 160),
+            count("num_mels", 128)};
   return {kUnknown};
 }
 

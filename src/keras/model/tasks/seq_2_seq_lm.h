@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "classes/call.h"
-#include "model/decodes.h"
+#include "model/autoregressive.h"
 #include "model/tasks/task.h"
 
 namespace attn::keras {
 
 /// A subclass defines how to call the layers of its backbone separately for encoder and decoder.
-class Seq2SeqLM : public Task, public Decodes {
+class Seq2SeqLM : public Task, public Autoregressive {
  public:
   [[nodiscard]] bool has_encoder() const override { return true; }
   [[nodiscard]] Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) override;

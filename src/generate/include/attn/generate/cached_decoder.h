@@ -33,8 +33,7 @@ struct StepShape {
   /// encoder_length, width) float32.
   bool reads_encoder = false;
   bool keras_hub_step = false;  ///< compute a single new token like KerasHub, including its errors
-  Dim images = 0;               ///< number of images of each row that the step reads; adds the inputs of images
-  Dim patches = 0;              ///< number of patches of each image, for a model that reads images as patches
+  bool reads_media = false;     ///< the graph also has the inputs of the prompts' images and sounds
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
@@ -51,11 +50,9 @@ struct CachedDecoderOptions {
   bool hidden = false;      ///< output hidden states
   /// For a model with an encoder: the encoder's tokens of each row; otherwise empty.
   std::vector<std::vector<Token>> encoder_tokens;
-  /// For prompts with images: the number of images of each row, and the graph's further inputs for them. All prompts
-  /// then have one length, and the first step reads them whole.
-  Dim images = 0;
-  Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
-  std::vector<NamedTensor> image_arrays{};
+  /// For prompts with images or sounds: the graph's further inputs for them. All prompts then have one length, and the
+  /// first step reads them whole.
+  std::vector<NamedTensor> media{};
   /// For a model whose encoder reads features: those of all rows, (rows, length, width) float32.
   std::optional<Tensor> encoder_features{};
 
@@ -111,8 +108,7 @@ class CachedDecoder final : public Decoder {
   Part& part(const StepShape& shape);
   struct Run {
     Dim first = 0, count = 0;  ///< range of tokens in the step
-    bool every_position = false, keras_hub_step = false, reads_encoder = false;
-    Dim images = 0;
+    bool every_position = false, keras_hub_step = false, reads_encoder = false, reads_media = false;
   };
   void run(const Advance& step, const Run& which, DecoderOutput& out);
   void read(const Advance& step, DecoderOutput& out);

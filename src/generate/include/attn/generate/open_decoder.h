@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/generate/cached_decoder.h"
 #include "attn/keras/model.h"
@@ -22,9 +23,11 @@ namespace attn::generate {
 /// most the number of positions.
 [[nodiscard]] std::int64_t usual_encoder_length(const keras::Model& model);
 
-/// Returns a function that lowers a decoder's steps from `model`, which must outlive it, with the given dtypes.
+/// Returns a function that lowers a decoder's steps from `model`, which must outlive it, with the given dtypes. `media`
+/// are the arrays of the images and sounds that the first step reads.
 [[nodiscard]] LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
-                                const std::optional<std::string>& cache_dtype);
+                                const std::optional<std::string>& cache_dtype,
+                                const std::vector<NamedTensor>& media = {});
 
 /// Throws Error (no_memory) if weights, caches and passes of a decoder with such options do not fit. Prompts are read
 /// `longest` tokens at a time, or fewer by the options.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "attn/generate/seen_images.h"
+#include "attn/generate/prompt_media.h"
 #include "attn/generate/uncached_decoder.h"
 #include "attn/open/execution.h"
 #include "attn/open/listener.h"
@@ -26,11 +26,11 @@ struct UncachedSequences {
 [[nodiscard]] UncachedSequences uncached_sequences(const open::LoadedModel& loaded, const open::Execution& execution,
                                                    const std::optional<std::int64_t>& length);
 
-/// Opens a decoder with this many rows and branches of each. `images` are those of the prompts, for a task that reads
-/// images of any size. Throws Error.
+/// Opens a decoder with this many rows and branches of each. `media` are the images of the prompts, which the model's
+/// vision encoder reads first. Throws Error.
 [[nodiscard]] std::unique_ptr<UncachedDecoder> open_uncached(
     const backends::Backend& backend, const open::LoadedModel& loaded, const open::Execution& execution,
     const UncachedSequences& sequences, std::size_t rows, Dim branches,
-    const std::vector<std::vector<Token>>& encoder_tokens, const SeenImages& images, const open::Listener& listener);
+    const std::vector<std::vector<Token>>& encoder_tokens, const PromptMedia& media, const open::Listener& listener);
 
 }  // namespace attn::generate

@@ -11,14 +11,14 @@ using graph::ValueId;
 namespace {
 
 /// Returns the bias, if there is one, and the masks.
-std::vector<ValueId> further_inputs(const Attending& how) {
+std::vector<ValueId> further_inputs(const AttentionOptions& how) {
   std::vector<ValueId> further;
   if (how.bias) further.push_back(*how.bias);
   further.insert(further.end(), how.masks.begin(), how.masks.end());
   return further;
 }
 
-Attended attend_all(Call& call, ValueId query, const KeptKeys& keys, const Attending& how) {
+Attended attend_all(Call& call, ValueId query, const KeptKeys& keys, const AttentionOptions& how) {
   graph::Attention op;
   op.scale = how.scale;
   op.path = how.path;
@@ -37,7 +37,7 @@ Attended attend_all(Call& call, ValueId query, const KeptKeys& keys, const Atten
 
 }  // namespace
 
-Attended attend(Call& call, ValueId query, ValueId key, ValueId value, const Attending& how) {
+Attended attend(Call& call, ValueId query, ValueId key, ValueId value, const AttentionOptions& how) {
   if (call.lowering().decoding != nullptr && (how.causal || how.cached))
     return attend_to(call, query, keep(call, key, value), how);
   return attend_all(call, query, {key, value}, how);
@@ -49,7 +49,7 @@ KeptKeys keep(Call& call, ValueId key, ValueId value) {
   return {cached.keys, cached.values};
 }
 
-Attended attend_to(Call& call, ValueId query, const KeptKeys& kept, const Attending& how) {
+Attended attend_to(Call& call, ValueId query, const KeptKeys& kept, const AttentionOptions& how) {
   if (call.lowering().decoding == nullptr) return attend_all(call, query, kept, how);
   graph::CachedAttention op;
   op.scale = how.scale;

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "classes/call.h"
-#include "classes/layers/attention/attending.h"
+#include "classes/layers/attention/attention_options.h"
 
 namespace attn::keras {
 
 /// Adds attention of queries (B,T,N,H) to keys and values (B,S,K,H). In a causal decode step the queries also attend to
 /// the cache; S in bias and masks is then the length of the cache, and there are no probabilities.
 [[nodiscard]] Attended attend(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
-                              const Attending& how);
+                              const AttentionOptions& how);
 
 /// The keys and values (B,S,K,H) of a layer. In a decode step they are those of the cache, with the new ones appended.
 struct KeptKeys {
@@ -21,7 +21,7 @@ struct KeptKeys {
 /// those of other layers.
 [[nodiscard]] KeptKeys keep(Call& call, graph::ValueId key, graph::ValueId value);
 /// Adds attention of queries (B,T,N,H) to all kept keys and values.
-[[nodiscard]] Attended attend_to(Call& call, graph::ValueId query, const KeptKeys& kept, const Attending& how);
+[[nodiscard]] Attended attend_to(Call& call, graph::ValueId query, const KeptKeys& kept, const AttentionOptions& how);
 
 /// Returns the path that is closest to KerasHub's attention layers, which use a Softmax layer in float32. In float32, a
 /// row without visible keys becomes 0. In half precision it is the fused path, in which such a row becomes the mean of

@@ -65,7 +65,7 @@ class GroupedQueryAttention : public HeadAttention {
     const ValueId q = project(call, query->id, query_), k = project(call, key->id, key_);
     const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
-    MaskedAttended attended = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4), sight(call));
+    MaskedAttended attended = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4), causality(call));
     if (use_gate) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
     return results(call, project(call, attended.context, output_, 2), attended, std::nullopt);
   }

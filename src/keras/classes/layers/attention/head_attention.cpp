@@ -111,16 +111,16 @@ std::vector<ValueId> HeadAttention::masks(Call& call, const std::optional<ValueI
   return out;
 }
 
-std::optional<ValueId> HeadAttention::combined(graph::Builder& b, std::vector<ValueId> masks, const Sight& sight,
-                                               Dim targets, Dim sources, int rank) {
-  if (sight.causal || sight.window) {
+std::optional<ValueId> HeadAttention::combined(graph::Builder& b, std::vector<ValueId> masks,
+                                               const Causality& causality, Dim targets, Dim sources, int rank) {
+  if (causality.causal || causality.window) {
     Shape square(std::vector<Dim>(static_cast<std::size_t>(rank), 1));
     square[rank - 2] = targets;
     square[rank - 1] = sources;
     const Expression target{b, b.apply(graph::Iota{square, DType::int64, rank - 2}, {})};
     const Expression source{b, b.apply(graph::Iota{square, DType::int64, rank - 1}, {})};
-    if (sight.causal) masks.push_back(source <= target);
-    if (sight.window) masks.push_back(abs(target - source) < static_cast<double>(*sight.window));
+    if (causality.causal) masks.push_back(source <= target);
+    if (causality.window) masks.push_back(abs(target - source) < static_cast<double>(*causality.window));
   }
   std::optional<ValueId> all;
   for (const ValueId mask : masks) all = all ? b.binary(graph::BinaryFn::logical_and, *all, mask) : mask;
@@ -144,21 +144,21 @@ ValueId HeadAttention::context_of_dropped(Call& call, ValueId scores, ValueId v)
 
 HeadAttention::MaskedAttended HeadAttention::attend(Call& call, ValueId q, ValueId k, ValueId v,
                                                     const std::vector<ValueId>& masks, std::int64_t head_size,
-                                                    graph::AttentionPath path, const Sight& sight) const {
-  Attending how;
+                                                    graph::AttentionPath path, const Causality& causality) const {
+  AttentionOptions how;
   how.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
   how.path = path;
-  how.causal = sight.causal;
-  how.window = sight.window;
+  how.causal = causality.causal;
+  how.window = causality.window;
   // A decode step needs no padding masks, because no token is padding.
-  if (call.lowering().decoding == nullptr || !sight.causal) how.masks = masks;
+  if (call.lowering().decoding == nullptr || !causality.causal) how.masks = masks;
   const bool drops = keras::drops(call, dropout);
   how.scores = call.flag("return_attention_scores") || call.lowering().want_scores || drops;
   MaskedAttended attended{keras::attend(call, q, k, v, how), {}};
   if (drops) attended.context = context_of_dropped(call, attended.scores, v);
   if (attended.scores != graph::kNone && masks_scores(call)) {
     graph::Builder& b = call.builder();
-    attended.scores_mask = combined(b, masks, sight, b.shape(q)[1], b.shape(k)[1], 4);
+    attended.scores_mask = combined(b, masks, causality, b.shape(q)[1], b.shape(k)[1], 4);
   }
   return attended;
 }

@@ -55,11 +55,11 @@ class HeadAttention : public Layer {
   static std::vector<graph::ValueId> masks(Call& call, const std::optional<graph::ValueId>& query_mask);
 
   /// Causality along the only attended axis, which is the first after the batch.
-  struct Sight {
+  struct Causality {
     bool causal = false;
     std::optional<std::int64_t> window;
   };
-  [[nodiscard]] Sight sight(Call& call) const {
+  [[nodiscard]] Causality causality(Call& call) const {
     return {call.flag("use_causal_mask"), plain_ ? std::nullopt : sliding_window};
   }
 
@@ -71,7 +71,7 @@ class HeadAttention : public Layer {
 
   /// Combines all masks of the scores; empty if no score is hidden.
   static std::optional<graph::ValueId> combined(graph::Builder& b, std::vector<graph::ValueId> masks,
-                                                const Sight& sight, Dim targets, Dim sources, int rank);
+                                                const Causality& causality, Dim targets, Dim sources, int rank);
   /// Returns whether the probabilities are returned with a mask. Symbolic shapes may differ from the mask's shape, so a
   /// symbolic lowering returns a mask only if masks are traced.
   [[nodiscard]] bool masks_scores(Call& call) const;
@@ -79,7 +79,7 @@ class HeadAttention : public Layer {
   /// Adds the attention operation on projections (B,T,N,H).
   MaskedAttended attend(Call& call, graph::ValueId q, graph::ValueId k, graph::ValueId v,
                         const std::vector<graph::ValueId>& masks, std::int64_t head_size, graph::AttentionPath path,
-                        const Sight& sight) const;
+                        const Causality& causality) const;
 
   /// Multiplies the values by the probabilities after dropout, for training.
   graph::ValueId context_of_dropped(Call& call, graph::ValueId scores, graph::ValueId v) const;

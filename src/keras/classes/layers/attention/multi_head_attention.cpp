@@ -119,7 +119,7 @@ class MultiHeadAttention : public HeadAttention {
     if (!rows_attend) v = over_batch(b, v, batch);
     MaskedAttended attended =
         by_axes ? attend_axes(call, q, k, v, query_mask)
-                : attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call));
+                : attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), causality(call));
     if (gated) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
     return results(call, project(call, attended.context, output_, 2), attended, query_mask);
   }
@@ -127,7 +127,7 @@ class MultiHeadAttention : public HeadAttention {
   /// Adds attention of new tokens to an encoder's sequence. In the call that reads the sequence, it is the argument
   /// `value`.
   Arg attend_to_encoder(Call& call, const EncoderSequences& encoder) {
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
     how.path = path(call, 4);
     how.masks = masks(call, std::nullopt);
@@ -213,7 +213,7 @@ class MultiHeadAttention : public HeadAttention {
 
     // Keras counts the positions for causality and window along the first axis, even if another axis is attended; the
     // masks are broadcast then.
-    Sight seen = sight(call);
+    Causality seen = causality(call);
     if (attention_axes_.front() != 1) {
       const Shape square{1, call.shape("query")[1], call.shape("value")[1]};
       const Expression target{b, b.apply(graph::Iota{square, DType::int64, 1}, {})};

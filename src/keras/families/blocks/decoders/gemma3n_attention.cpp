@@ -111,7 +111,7 @@ class Gemma3nTextAttention final : public HeadAttention {
   Arg call(Call& call) override {
     Builder& b = call.builder();
     const ValueId x = call.tensor("hidden_states")->id;
-    Attending how;
+    AttentionOptions how;
     how.causal = call.flag("use_causal_mask");
     how.cached = true;
     how.masks = masks(call, std::nullopt);

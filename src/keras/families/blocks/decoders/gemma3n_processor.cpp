@@ -61,6 +61,24 @@ class Gemma3nMultimodalEmbedder final : public Composite {
 
 Expression expanded(const Expression& x) { return {*x.builder, x.builder->expand_dims(x, x.shape().rank())}; }
 
+/// Replaces the rows (B,T,D) of placeholders by those of images or sounds (K,D), in order. KerasHub numbers the
+/// placeholders of a batch together. Its generate() begins with rows for each entry, and so do decode steps here.
+Expression with_rows(Call& call, const Expression& ids, const Expression& rows, std::int64_t placeholder,
+                     const Expression& all) {
+  Builder& b = call.builder();
+  const Shape shape = rows.shape();
+  const Dim count = all.shape()[0], groups = call.lowering().decoding == nullptr ? 1 : shape[0];
+  const Expression is_placeholder = ids == static_cast<double>(placeholder);
+  const ValueId flags = b.reshape(is_placeholder.cast(DType::int32), {groups, shape[0] * shape[1] / groups});
+  const Expression number(b, b.apply(graph::Cumulate{.axis = 1}, {flags}));
+  const Expression first(
+      b, b.apply(graph::Iota{{groups, 1}, DType::int32, 0, -1.0, static_cast<double>(count / groups)}, {}));
+  const Expression last = number.number(static_cast<double>(count - 1));
+  const Expression at = min(max(number + first, number.number(0.0)), last);
+  const ValueId picked = b.apply(graph::Gather{0}, {all, b.reshape(at, {shape[0], shape[1]})});
+  return where(expanded(is_placeholder), {b, picked}, rows);
+}
+
 }  // namespace
 
 LayerPtr make_gemma3n_embedder() { return std::make_unique<Gemma3nMultimodalEmbedder>(); }
@@ -71,10 +89,10 @@ void Gemma3nProcessor::fields(Fields& f) {
     f.put(key, layer == nullptr ? Json() : layer_json(*layer, f.version()));
   };
   if (!f.reading()) f.put("language_model", model == nullptr ? Json() : layer_json(*model, f.version()));
-  part("vision_encoder", vision_encoder, sight.encoder.get());
-  part("embed_vision", embed_vision, sight.embedder.get());
-  f("audio_encoder", audio_encoder);
-  f("embed_audio", embed_audio);
+  part("vision_encoder", vision_encoder, vision.encoder.get());
+  part("embed_vision", embed_vision, vision.embedder.get());
+  part("audio_encoder", audio_encoder, audio.encoder.get());
+  part("embed_audio", embed_audio, audio.embedder.get());
   f("vision_soft_tokens_per_image", vision_soft_tokens_per_image);
   f("audio_soft_tokens_per_image", audio_soft_tokens_per_image);
   f("image_token_id", image_token_id);
@@ -85,10 +103,15 @@ void Gemma3nProcessor::fields(Fields& f) {
 std::vector<Layer::Sublayer> Gemma3nProcessor::sublayers() {
   // Keras builds these before this layer, so their variable paths do not include this layer's name.
   std::vector<Sublayer> out;
-  if (sight.encoder != nullptr) out.push_back({sight.encoder.get(), "", "vision_encoder/", true});
-  if (model != nullptr) out.push_back({model, model->name + "/", "language_model/", true});
-  if (sight.embedder != nullptr)
-    out.push_back({sight.embedder.get(), sight.embedder->name + "/", "embed_vision/", true});
+  const auto add = [&](Layer* layer, const std::string& path, const char* store) {
+    if (layer != nullptr) out.push_back({layer, path, store, true});
+  };
+  const auto path_of = [](const Layer* layer) { return layer == nullptr ? std::string() : layer->name + "/"; };
+  add(vision.encoder.get(), "", "vision_encoder/");
+  add(model, path_of(model), "language_model/");
+  add(vision.embedder.get(), path_of(vision.embedder.get()), "embed_vision/");
+  add(audio.encoder.get(), path_of(audio.encoder.get()), "audio_encoder/");
+  add(audio.embedder.get(), path_of(audio.embedder.get()), "embed_audio/");
   return out;
 }
 
@@ -102,56 +125,76 @@ Arg Gemma3nProcessor::call(Call& call) {
         std::find_if(inputs->begin(), inputs->end(), [&](const auto& item) { return item.first == key; });
     return found == inputs->end() ? nullptr : tensors_of(found->second).front();
   };
-  const TensorPtr token_ids = given("token_ids"), pixels = given("pixel_values");
+  const TensorPtr token_ids = given("token_ids"), pixels = given("pixel_values"), features = given("input_features");
   model->make_layers();
   const Expression ids(b, token_ids->id);
   Expression rows(b, model->embedded(call, token_ids)->id);
-  if (sight.encoder != nullptr) rows = with_image_tokens(call, ids, rows);
-  if (pixels != nullptr) rows = with_images(call, ids, rows, {b, pixels->id});
+  const auto at_least = [&](std::int64_t token) { return ids.number(static_cast<double>(token - 1)) < ids; };
+  if (vision.encoder != nullptr) {
+    const std::int64_t end = audio.encoder != nullptr ? audio.first : vision.first + vision.count;
+    rows = with_tokens(call, vision, at_least(vision.first) & (ids < static_cast<double>(end)), ids, rows);
+  }
+  if (audio.encoder != nullptr) rows = with_tokens(call, audio, at_least(audio.first), ids, rows);
+  const auto placed = [&](const Gemma3nEncoder& encoder, const Expression& all) {
+    if (!call.lowering().symbolic()) rows = with_rows(call, ids, rows, encoder.placeholder, all);
+  };
+  if (pixels != nullptr) placed(vision, image_rows(call, {b, pixels->id}));
+  if (features != nullptr) placed(audio, sound_rows(call, {b, features->id}, {b, given("input_features_mask")->id}));
   // The second embedding has no rows for tokens of images and sounds, which have the row of token 0.
   const Expression known = (ids.number(-1.0) < ids) & (ids < static_cast<double>(vocab_size_per_layer_input.value));
   const TensorPtr texts = Call::result(where(known, ids, ids.number(0.0))), all = Call::result(rows);
   return ArgList{all, model->layer_inputs(call, texts, all)};
 }
 
-TensorPtr Gemma3nProcessor::embedded(Call& call, const Expression& x) {
-  return tensors_of(call.lowering().apply(*sight.embedder, ArgList{Call::result(x)}, ArgDict{})).front();
+Expression Gemma3nProcessor::embedded(Call& call, const Gemma3nEncoder& encoder, const Expression& x) {
+  const Arg rows = call.lowering().apply(*encoder.embedder, ArgList{Call::result(x)}, ArgDict{});
+  return {call.builder(), tensors_of(rows).front()->id};
 }
 
-Expression Gemma3nProcessor::with_image_tokens(Call& call, const Expression& ids, const Expression& rows) {
-  const auto first = static_cast<double>(sight.first), end = static_cast<double>(sight.first + sight.count);
-  const Expression own = (ids.number(first - 1.0) < ids) & (ids < end);
-  const Expression looked_up(call.builder(), embedded(call, where(own, ids, ids.number(end - 1.0)))->id);
-  return where(expanded(own), looked_up, rows);
+/// Replaces the rows of the embedder's own tokens. The others look up its last one.
+Expression Gemma3nProcessor::with_tokens(Call& call, const Gemma3nEncoder& encoder, const Expression& own,
+                                         const Expression& ids, const Expression& rows) {
+  const Expression last = ids.number(static_cast<double>(encoder.first + encoder.count - 1));
+  return where(expanded(own), embedded(call, encoder, where(own, ids, last)), rows);
 }
 
-Expression Gemma3nProcessor::with_images(Call& call, const Expression& ids, const Expression& rows,
-                                         const Expression& pixels) {
+/// Returns the rows (K,D) of all images.
+Expression Gemma3nProcessor::image_rows(Call& call, const Expression& pixels) const {
   Builder& b = call.builder();
-  const Shape shape = rows.shape(), given = pixels.shape();
-  const bool symbolic = call.lowering().symbolic();
-  const Dim count = symbolic ? kUnknown : given[0] * given[1];
-  const ValueId images = b.reshape(pixels, {count, sight.image[0], sight.image[1], sight.image[2]});
-  const Arg seen = call.lowering().apply(*sight.encoder, ArgList{Call::result(images)}, ArgDict{});
+  const Shape given = pixels.shape();
+  const Dim count = call.lowering().symbolic() ? kUnknown : given[0] * given[1];
+  Shape shape{count};
+  shape.append(vision.item);
+  const ValueId images = b.reshape(pixels, shape);
+  const Arg seen = call.lowering().apply(*vision.encoder, ArgList{Call::result(images)}, ArgDict{});
   const Expression cells(b, tensors_of(seen).front()->id);
-  const Expression features(b, b.reshape(cells, {count, sight.cells, cells.shape()[3]}));
-  const Expression seen_rows(b, embedded(call, features.cast(rows.dtype()) * sight.scale)->id);
-  if (symbolic) return rows;
+  const Expression features(b, b.reshape(cells, {count, vision.rows, cells.shape()[3]}));
+  const Expression rows = embedded(call, vision, features.cast(call.compute_dtype()) * vision.scale);
+  if (call.lowering().symbolic()) return rows;
+  return {b, b.reshape(rows, {count * vision.rows, rows.shape()[2]})};
+}
 
-  // KerasHub numbers the placeholders of a batch together. Its generate() begins with images for each row, and so do
-  // decode steps here.
-  const Expression is_image = ids == static_cast<double>(sight.placeholder);
-  const Dim groups = call.lowering().decoding == nullptr ? 1 : shape[0];
-  const ValueId flags = b.reshape(is_image.cast(DType::int32), {groups, shape[0] * shape[1] / groups});
-  const Expression number(b, b.apply(graph::Cumulate{.axis = 1}, {flags}));
-  const Expression first(
-      b,
-      b.apply(graph::Iota{{groups, 1}, DType::int32, 0, -1.0, static_cast<double>(count * sight.cells / groups)}, {}));
-  const Expression last = number.number(static_cast<double>(count * sight.cells - 1));
-  const Expression at = min(max(number + first, number.number(0.0)), last);
-  const ValueId all = b.reshape(seen_rows, {count * sight.cells, shape[2]});
-  const ValueId picked = b.apply(graph::Gather{0}, {all, b.reshape(at, {shape[0], shape[1]})});
-  return where(expanded(is_image), {b, picked}, rows);
+/// Returns the rows (K,D) of all sounds. Behind its own rows, a sound has that of the embedder's last token.
+Expression Gemma3nProcessor::sound_rows(Call& call, const Expression& features, const Expression& mask) const {
+  Builder& b = call.builder();
+  const Shape given = features.shape();
+  const Dim count = call.lowering().symbolic() ? kUnknown : given[0] * given[1];
+  const ValueId sounds = b.reshape(features, {count, given[2], given[3]});
+  const TensorPtr padding = Call::result(b.reshape(mask, {count, given[2]}));
+  const Arg heard = call.lowering().apply(*audio.encoder, ArgList{Call::result(sounds), padding}, ArgDict{});
+  const Expression rows = embedded(call, audio, {b, tensors_of(heard).front()->id});
+  if (call.lowering().symbolic()) return rows;
+  const Shape shape = rows.shape();
+  graph::Slice first;
+  first.ranges = {{}, {0, std::min<Dim>(shape[1], audio.rows), 1}, {}};
+  ValueId all = b.apply(first, {rows});
+  if (const Dim missing = audio.rows - shape[1]; missing > 0) {
+    const Expression last(
+        b, b.apply(graph::Fill{{1, 1}, DType::int32, static_cast<double>(audio.first + audio.count - 1)}, {}));
+    const ValueId rest = b.apply(graph::Broadcast{{count, missing, shape[2]}}, {embedded(call, audio, last)});
+    all = b.apply(graph::Concat{1}, {all, rest});
+  }
+  return {b, b.reshape(all, {count * audio.rows, shape[2]})};
 }
 
 }  // namespace attn::keras

@@ -106,7 +106,7 @@ class Gemma4TextAttention final : public GemmaHeads {
 
   Arg call(Call& call) override {
     const ValueId x = call.tensor("x")->id;
-    Attending how;
+    AttentionOptions how;
     how.path = softmax_path(call);
     how.soft_cap = logit_soft_cap ? logit_soft_cap->value : 0.0;
     how.causal = call.flag("use_causal_mask");
@@ -158,7 +158,7 @@ class Gemma4TextAttention final : public GemmaHeads {
   }
 
   /// Returns the context with zeros for queries that see no key. In float32 it has them already.
-  static ValueId without_blind(Call& call, ValueId context, const Attending& how) {
+  static ValueId without_blind(Call& call, ValueId context, const AttentionOptions& how) {
     const bool is_whole = !call.lowering().symbolic() && call.lowering().decoding == nullptr;
     if (how.path == graph::AttentionPath::explicit_ || how.masks.empty() || !is_whole) return context;
     Builder& b = call.builder();

@@ -198,6 +198,12 @@ Arg Gemma4Backbone::with_images(Calls& calls, const Arg& texts, const ArgDict& i
   return interleaved(calls, "interleave_embeddings", seen, texts, indices);
 }
 
+Arg Gemma4Backbone::with_sounds(Calls& calls, const Arg& texts, const Arg& spectra, const Arg& valid,
+                                const Arg& indices) {
+  const Arg heard = calls.times(calls.call(*audio_encoder_, {spectra, valid}, {}), 1.0 / root(hidden_dim));
+  return interleaved(calls, "audio_interleave_embeddings", heard, texts, indices);
+}
+
 Arg Gemma4Backbone::interleaved(Calls& calls, std::string_view called, const Arg& rows, const Arg& texts,
                                 const Arg& indices) {
   return calls.call(*find(called), {},
@@ -278,8 +284,7 @@ void Gemma4Backbone::assemble() {
   if (hears) {
     inputs.insert(inputs.end(), {audio_indices, audio_mask, audio_mel, audio_mel_mask});
     const TensorRef valid = calls.operation("Cast", {audio_mel_mask}, {{"dtype", "bool"}});
-    const Arg heard = calls.times(calls.call(*audio_encoder_, {audio_mel, valid}, {}), 1.0 / root(hidden_dim));
-    x = interleaved(calls, "audio_interleave_embeddings", heard, x, audio_indices);
+    x = with_sounds(calls, x, audio_mel, valid, audio_indices);
     if (hidden_size_per_layer_input == 0)  // KerasHub connects the input without using it
       x = calls.sum(x, calls.operation("ExpandDims", {calls.times(calls.cast(audio_mask), 0.0)}, {{"axis", -1}}));
   }
@@ -295,30 +300,45 @@ void Gemma4Backbone::assemble() {
   output_struct = pooled("Gemma4MeanPooling", hidden, padding_mask);
 }
 
-ValueId Gemma4Backbone::decode(Lowering& lowering, ValueId token_ids, std::int64_t image_tokens) {
+ValueId Gemma4Backbone::decode(Lowering& lowering, ValueId token_ids) {
   GraphCalls calls(*this, lowering);
   graph::Builder& b = lowering.builder();
+  const Decoding& decoding = *lowering.decoding;
+  const auto given = [&](const char* called, DType dtype = DType::int32) {
+    return decoding.media_input(b, called, dtype);
+  };
   const Arg ids = Call::result(token_ids);
   Arg x = calls.call(*find("token_embedding"), {ids}, {}), own_ids = ids;
-  if (const Dim images = lowering.decoding->images; images > 0) {
-    const Dim rows = b.shape(token_ids)[0], patches = lowering.decoding->patches;
-    if (encoder()->rows(patches) < image_tokens)
+  // The second embedding has the row of token 0 for placeholders.
+  const auto hide = [&](const char* mask) {
+    if (hidden_size_per_layer_input == 0) return;
+    const Expression text = calls.value(own_ids);
+    own_ids = Call::result(where({b, b.cast(given(mask)->id, DType::boolean)}, text.number(0.0), text));
+  };
+  if (decoding.media.contains("pixel_values")) {
+    const TensorPtr pixels = given("pixel_values", DType::float32), indices = given("vision_indices");
+    const Shape images = b.shape(pixels->id);
+    const Dim rows = encoder()->rows(images[2]), positions = b.shape(indices->id)[1] / images[1];
+    if (rows < positions)
       throw bad_input("the preprocessor has num_vision_tokens_per_image {}, but {} patches of an image give {} rows",
-                      image_tokens, patches, encoder()->rows(patches));
-    const auto given = [&](const char* called, DType dtype, const Shape& shape) {
-      return Call::result(b.input(called, dtype, shape));
-    };
-    const TensorPtr pixels = given("pixel_values", DType::float32, {rows, images, patches, encoder()->patch_numbers()}),
-                    places = given("pixel_position_ids", DType::int32, {rows, images, patches, 2}),
-                    indices = given("vision_indices", DType::int32, {rows, images * image_tokens});
-    x = with_images(calls, x, {{"pixel_values", pixels}, {"pixel_position_ids", places}}, indices);
-    if (hidden_size_per_layer_input > 0) {
-      const TensorPtr mask = given("vision_mask", DType::int32, {rows, b.shape(token_ids)[1]});
-      const Expression text = calls.value(ids);
-      own_ids = Call::result(where({b, b.cast(mask->id, DType::boolean)}, text.number(0.0), text));
-    }
+                      positions, images[2], rows);
+    x = with_images(calls, x, {{"pixel_values", pixels}, {"pixel_position_ids", given("pixel_position_ids")}}, indices);
+    hide("vision_mask");
   }
-  return calls.value(through_text(calls, x, own_ids, {{"positions", Call::result(lowering.decoding->positions)}}));
+  if (decoding.media.contains("audio_mel")) {
+    const TensorPtr spectra = given("audio_mel", DType::float32), indices = given("audio_indices");
+    const TensorPtr valid = Call::result(b.cast(given("audio_mel_mask")->id, DType::boolean));
+    const Shape sounds = b.shape(spectra->id);
+    const Dim rows = audio_encoder()->rows(sounds[2]), positions = b.shape(indices->id)[1] / sounds[1];
+    if (rows < positions)
+      throw bad_input(
+          "a sound of {} steps has {} positions, but the audio encoder gives {} rows: its strides and its "
+          "reduction_factor are not those of the preprocessor",
+          sounds[2], positions, rows);
+    x = with_sounds(calls, x, spectra, valid, indices);
+    hide("audio_mask");
+  }
+  return calls.value(through_text(calls, x, own_ids, {{"positions", Call::result(decoding.positions)}}));
 }
 
 bool Gemma4Backbone::is_global(std::int64_t i) const { return layer_types_[static_cast<std::size_t>(i)] == kFull; }

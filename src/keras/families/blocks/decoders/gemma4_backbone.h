@@ -36,9 +36,9 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   }
   /// Without arrays, there are one square image and one short sound.
   [[nodiscard]] std::optional<Dim> default_size(std::string_view input, int axis) const override;
-  /// Lowers a decode step of new tokens (B,T), and returns their hidden states (B,T,D). A step that reads images has
-  /// further inputs, and each image has `image_tokens` positions. Throws Error (bad_input) if it has too few rows.
-  [[nodiscard]] graph::ValueId decode(Lowering& lowering, graph::ValueId token_ids, std::int64_t image_tokens);
+  /// Lowers a decode step of new tokens (B,T), and returns their hidden states (B,T,D). A step that reads images or
+  /// sounds has further inputs. Throws Error (bad_input) if one of them has more positions than rows.
+  [[nodiscard]] graph::ValueId decode(Lowering& lowering, graph::ValueId token_ids);
 
  protected:
   void check_fields(const Ref& config) override;
@@ -63,6 +63,9 @@ class Gemma4Backbone final : public GemmaFamilyBackbone, public SizedInputs {
   /// Puts images into embedded tokens; `image` holds the inputs of the encoder. The rows of the encoder are not scaled
   /// as the tokens will be.
   [[nodiscard]] Arg with_images(Calls& calls, const Arg& texts, const ArgDict& image, const Arg& indices);
+  /// Does the same with sounds, spectrograms with a mask of steps that are no padding.
+  [[nodiscard]] Arg with_sounds(Calls& calls, const Arg& texts, const Arg& spectra, const Arg& valid,
+                                const Arg& indices);
   /// Puts rows of an encoder (B,I,P,D) into embedded tokens by the layer `called`.
   [[nodiscard]] Arg interleaved(Calls& calls, std::string_view called, const Arg& rows, const Arg& texts,
                                 const Arg& indices);

@@ -84,8 +84,8 @@ class Gemma4TextDecoderBlock final : public Gemma4Block {
     const LayerScope scope(call.lowering(), name);
     graph::Builder& b = call.builder();
     const TensorPtr in = limited(call);
-    const Arg results =
-        call.lowering().apply(*attention_, ArgList{apply(call, *pre_attention_norm_, {in})}, sight(call, in));
+    const Arg results = call.lowering().apply(*attention_, ArgList{apply(call, *pre_attention_norm_, {in})},
+                                              attention_arguments(call, in));
     const ArgList& attended = *results.as<ArgList>();
     TensorPtr x = summed(call, in, attended[0]);
     if (hidden_size_per_layer_input > 0 && call.has("per_layer_input")) x = sum(call, x, gated(call, x));
@@ -138,7 +138,7 @@ class Gemma4TextDecoderBlock final : public Gemma4Block {
   }
 
   /// Returns the arguments of the attention.
-  [[nodiscard]] ArgDict sight(Call& call, const TensorPtr& in) const {
+  [[nodiscard]] ArgDict attention_arguments(Call& call, const TensorPtr& in) const {
     ArgDict how = use_bidirectional_attention ? attending_both_ways(call, in) : attending_back(call, in);
     for (const char* argument : {"shared_kv", "positions"})
       if (const TensorPtr value = call.optional_tensor(argument)) how.emplace_back(argument, value);

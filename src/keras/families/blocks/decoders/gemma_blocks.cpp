@@ -104,7 +104,7 @@ class GemmaAttention final : public GemmaHeads {
 
   Arg call(Call& call) override {
     const ValueId x = call.tensor("x")->id;
-    Attending how;
+    AttentionOptions how;
     // KerasHub's blocks use this scale regardless of the model's query_head_dim_normalize.
     const Dim per_head = query_head_dim_normalize ? head_dim.value : width_ / num_query_heads;
     how.scale = 1.0 / std::sqrt(static_cast<double>(per_head));
@@ -219,7 +219,7 @@ class GemmaBlock final : public DecoderBlock {
     graph::Builder& b = call.builder();
     TensorPtr in = sequence(call);
     if (is_clamped(call)) in = clamped(call, in);
-    const ArgDict how = sight(call, in);
+    const ArgDict how = attention_arguments(call, in);
     TensorPtr attended = apply(call, *attention_, {apply(call, *pre_attention_norm_, {in})}, how);
     if (post_attention_norm_ != nullptr) attended = apply(call, *post_attention_norm_, {attended});
     const TensorPtr x = added(call, in, attended);
@@ -239,7 +239,7 @@ class GemmaBlock final : public DecoderBlock {
   }
 
   /// Returns the arguments of the attention.
-  [[nodiscard]] ArgDict sight(Call& call, const TensorPtr& in) const {
+  [[nodiscard]] ArgDict attention_arguments(Call& call, const TensorPtr& in) const {
     if (use_bidirectional_attention) return attending_both_ways(call, in);
     if (generation_ == GemmaGeneration::third && call.has("vision_mask")) return beside_images(call, in);
     if (generation_ == GemmaGeneration::pali) return behind_image(call, in);
@@ -248,7 +248,7 @@ class GemmaBlock final : public DecoderBlock {
 
   /// Returns the arguments of PaliGemma's attention. A decode step that reads images has only images and prompts.
   static ArgDict behind_image(Call& call, const TensorPtr& in) {
-    if (const Decoding* decoding = call.lowering().decoding) return {{"use_causal_mask", decoding->images == 0}};
+    if (const Decoding* decoding = call.lowering().decoding) return {{"use_causal_mask", decoding->media.empty()}};
     const TensorPtr padding = call.optional_tensor("padding_mask"), response = call.optional_tensor("response_mask");
     if (call.lowering().symbolic()) return {{"use_causal_mask", false}};
     if (!padding) return {{"use_causal_mask", true}};

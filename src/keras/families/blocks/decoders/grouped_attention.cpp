@@ -79,7 +79,7 @@ Arg GroupedAttention::call(Call& call) {
     return family_->turned(call, heads);
   };
   const ValueId query = placed(query_, query_norm_), key = placed(key_, key_norm_), value = project(call, x, value_);
-  Attending how;
+  AttentionOptions how;
   how.scale = 1.0 / std::sqrt(static_cast<double>(head_size_));
   how.path = softmax_path(call);
   how.causal = call.flag("use_causal_mask");

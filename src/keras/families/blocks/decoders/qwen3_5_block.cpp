@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "classes/reading.h"
@@ -154,6 +155,32 @@ std::optional<Dim> Qwen3_5Stack::default_size(std::string_view input, int axis) 
   return is_of_images && axis == 1 ? std::optional<Dim>(0) : std::nullopt;
 }
 
+std::optional<ArrayFault> Qwen3_5Stack::array_fault(const std::map<std::string, Tensor>& arrays) const {
+  const auto grids = arrays.find("image_grid_thw"), patches = arrays.find("pixel_values");
+  if (encoder() == nullptr || grids == arrays.end() || patches == arrays.end()) return std::nullopt;
+  const Tensor& grid = grids->second;
+  const Shape& given = patches->second.shape();
+  if (grid.shape().rank() != 3 || grid.shape().back() != 3 || given.rank() != 6) return std::nullopt;
+  const auto fault = [&](std::string what) { return ArrayFault{grids->first, std::move(what)}; };
+  const auto merge = static_cast<double>(encoder()->merge_size());
+  double count = 0.0;
+  for (std::int64_t i = 0; i < grid.size(); i += 3) {
+    const double frames = grid.at(i), rows = grid.at(i + 1), columns = grid.at(i + 2);
+    const bool is_grid = frames >= 0.0 && rows >= 0.0 && columns >= 0.0 && std::fmod(rows, merge) == 0.0 &&
+                         std::fmod(columns, merge) == 0.0;
+    if (!is_grid)
+      return fault(fmt::format("has the grid ({}, {}, {}): give frames, and rows and columns that are multiples of {}",
+                               frames, rows, columns, merge));
+    count += frames * rows * columns;
+  }
+  const Dim all = given[0] * given[1];
+  if (count == static_cast<double>(all)) return std::nullopt;
+  return fault(
+      fmt::format("has grids of {} patches, but 'pixel_values' has {}: give a grid of frames, rows and columns "
+                  "for each image",
+                  count, all));
+}
+
 TensorRef Qwen3_5Stack::with_images(const TensorRef& texts, std::vector<TensorRef>& inputs) {
   if (encoder() == nullptr) return texts;
   borrow(*vision_encoder_);
@@ -170,15 +197,18 @@ TensorRef Qwen3_5Stack::with_images(const TensorRef& texts, std::vector<TensorRe
                {"vision_indices", indices}});
 }
 
-std::optional<ImagePrompt> Qwen3_5CausalLM::image_prompt() const {
+std::vector<MediaPrompt> Qwen3_5CausalLM::media_prompts() const {
   constexpr std::string_view kImage = "<|image_pad|>";
   const Qwen3_5VisionEncoder* const encoder = stack().encoder();
-  if (encoder == nullptr) return std::nullopt;
-  return ImagePrompt{
-      .tokens = 0, .mark = kImage, .start = "", .placeholder = kImage, .end = "", .merge = encoder->merge_size()};
+  if (encoder == nullptr) return {};
+  MediaPrompt images{.input = "pixel_values", .shape = {kUnknown}, .merge = encoder->merge_size()};
+  images.shape.append(encoder->patch_shape());
+  images.mark = images.placeholder = kImage;
+  images.cuts_text = true;
+  return {images};
 }
 
-graph::ValueId Qwen3_5CausalLM::see(Lowering& lowering, graph::ValueId pixel_values, const PatchGrid& grid) {
+graph::ValueId Qwen3_5CausalLM::encode_image(Lowering& lowering, graph::ValueId pixel_values, const PatchGrid& grid) {
   Tensor grids(DType::int32, {1, 3});
   grids.set(0, 1);
   grids.set(1, static_cast<double>(grid.rows));
@@ -189,7 +219,7 @@ graph::ValueId Qwen3_5CausalLM::see(Lowering& lowering, graph::ValueId pixel_val
   return (*rows.as<TensorPtr>())->id;
 }
 
-graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const SeenTexts& texts) {
+graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const ScoreInputs& texts) {
   const auto applied = [&](const std::string& called, ArgList args, ArgDict how = {}) {
     return *lowering.apply(*backbone().find(called), std::move(args), std::move(how)).as<TensorPtr>();
   };

@@ -121,7 +121,7 @@ class Qwen3_5Attention final : public HeadAttention {
     };
     const ValueId query = placed(features(both, 0, head_dim), query_norm_);
     const ValueId key = placed(Expression(b, project(call, x, key_)), key_norm_), value = project(call, x, value_);
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(head_dim.value));
     how.path = softmax_path(call);
     how.causal = call.flag("use_causal_mask");

@@ -72,7 +72,7 @@ class Gemma4VisionAttention final : public Composite {
     const LayerScope scope(call.lowering(), name);
     Builder& b = call.builder();
     const TensorPtr x = call.tensor("x");
-    Attending how;
+    AttentionOptions how;
     how.path = softmax_path(call);
     how.soft_cap = logit_soft_cap ? logit_soft_cap->value : 0.0;
     std::optional<PatchPositions> positions;

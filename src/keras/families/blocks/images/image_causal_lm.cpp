@@ -17,7 +17,7 @@ Decoded ImageCausalLM::decode(Lowering& lowering, ValueId token_ids, bool every_
   const Expression rows(lowering.builder(), applied("token_embedding", token_ids, {}));
   ValueId x = rows * std::sqrt(static_cast<double>(backbone_size("hidden_dim")));
   ArgDict how;
-  if (lowering.decoding->images > 0) std::tie(x, how) = with_images(lowering, x);
+  if (lowering.decoding->media.contains("images")) std::tie(x, how) = with_images(lowering, x);
   for (std::int64_t i = 0; i < backbone_size("num_layers"); ++i)
     x = applied(fmt::format("decoder_block_{}", i), x, how);
   return answered(lowering, applied("final_normalization", x, {}), every_position);

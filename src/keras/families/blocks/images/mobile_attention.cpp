@@ -55,7 +55,7 @@ class MultiQueryAttention2d final : public MobileLayer {
     const TensorPtr x = call.tensor("inputs");
     const ValueId query = apply(call, *query_, {x})->id;
     const Shape cells = b.shape(query);
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim));
     const ValueId key = head_of(call, key_, x, key_dim), value = head_of(call, value_, x, value_dim);
     const ValueId joined = attended_heads(call, split(b, query, num_heads, key_dim), key, value, how);

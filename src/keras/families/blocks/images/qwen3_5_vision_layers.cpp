@@ -124,7 +124,7 @@ class Qwen3_5VisionAttention final : public Composite {
       query = turned(query, angles);
       key = turned(key, angles);
     }
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(size));
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) how.masks = {mask->id};
     const ValueId context = attended_heads(call, query, key, part(2), how);

@@ -110,7 +110,7 @@ class VideoPrismAttention final : public Composite {
     TensorPtr query = apply(call, *query_, {call.tensor("query")});
     const TensorPtr key = apply(call, *key_, {call.tensor(call.has("key") ? "key" : "query")});
     const TensorPtr value = apply(call, *value_, {call.tensor("value")});
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim));
     if (scale_ != nullptr) {
       query = apply(call, *scale_, {query});

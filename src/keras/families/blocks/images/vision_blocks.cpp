@@ -57,7 +57,7 @@ std::int64_t checked_patches(const Ref& config, std::string_view key, std::int64
 
 Json drop_path(double rate) { return {{"rate", rate}, {"noise_shape", {nullptr, 1, 1}}}; }
 
-ValueId attended_heads(Call& call, ValueId query, ValueId key, ValueId value, Attending how, double rate) {
+ValueId attended_heads(Call& call, ValueId query, ValueId key, ValueId value, AttentionOptions how, double rate) {
   Builder& b = call.builder();
   const bool drops = keras::drops(call, rate);
   how.scores = drops || call.lowering().want_scores;

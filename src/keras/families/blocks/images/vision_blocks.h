@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "classes/composite.h"
-#include "classes/layers/attention/attending.h"
+#include "classes/layers/attention/attention_options.h"
 #include "families/blocks/arguments.h"
 #include "model/backbones/backbone.h"
 
@@ -41,7 +41,7 @@ std::int64_t checked_patches(const Ref& config, std::string_view key, std::int64
 
 /// An attention with heads: (B,T,N,H), (B,S,N,H) and (B,S,N,H) → (B,T,N·H). A training drops probabilities at `rate`.
 [[nodiscard]] graph::ValueId attended_heads(Call& call, graph::ValueId query, graph::ValueId key, graph::ValueId value,
-                                            Attending how, double rate = 0.0);
+                                            AttentionOptions how, double rate = 0.0);
 
 /// A block x + attention(norm₁ x), then x + dense layers(norm₂ x). A subclass makes the parts in build().
 class PreNormBlock : public Composite {

@@ -15,19 +15,6 @@ namespace {
 using graph::Builder;
 using graph::ValueId;
 
-constexpr std::int64_t kLargest = 1 << 16, kMostFeatures = std::int64_t{1} << 30;
-
-void check_kernel(const Ref& config, const char* key, const std::vector<std::vector<Positive>>& sizes) {
-  for (const auto& pair : sizes)
-    if (pair.size() != 2 || pair[0] > kLargest || pair[1] > kLargest)
-      config[key].fail(fmt::format("expected pairs of integers up to {}", kLargest));
-  if (sizes.size() != 2) config[key].fail(fmt::format("expected two pairs, got {}", sizes.size()));
-}
-
-std::int64_t strided(std::int64_t size, std::int64_t kernel, std::int64_t stride) {
-  return size + 2 < kernel ? 0 : (size + 2 - kernel) / stride + 1;
-}
-
 /// (B,T,F,C) with its mask (B,T) → a convolution of the steps that are no padding, and its mask.
 class Gemma4AudioSSCPConvBlock final : public Composite {
  public:
@@ -43,8 +30,10 @@ class Gemma4AudioSSCPConvBlock final : public Composite {
     f("norm_eps", norm_eps);
   }
   void check(const Ref& config) override {
+    constexpr std::int64_t kMostPadding = 1 << 16;
     for (const auto& [key, value] : {std::pair("pad_t_top", pad_t_top), std::pair("pad_t_bottom", pad_t_bottom)})
-      if (value < 0 || value > kLargest) config[key].fail(fmt::format("expected an integer from 0 to {}", kLargest));
+      if (value < 0 || value > kMostPadding)
+        config[key].fail(fmt::format("expected an integer from 0 to {}", kMostPadding));
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 2> kNames = {"x", "mask"};
@@ -111,12 +100,11 @@ class Gemma4AudioSubSampleConvProjection final : public Composite, public ShownU
     f("norm_eps", norm_eps);
   }
   void check(const Ref& config) override {
-    check_kernel(config, "kernel_sizes", kernel_sizes);
-    check_kernel(config, "stride_sizes", stride_sizes);
+    check_pairs(config, "kernel_sizes", kernel_sizes);
+    check_pairs(config, "stride_sizes", stride_sizes);
     if (conv_channels.size() != 2) config["conv_channels"].fail("expected two numbers of channels");
-    for (const auto& [key, value] :
-         {std::pair("conv_channels", conv_channels[1]), {"input_feat_size", input_feat_size}})
-      if (value > kMostFeatures) config[key].fail(fmt::format("expected at most {}", kMostFeatures));
+    check_features(config, "conv_channels", conv_channels[1]);
+    check_features(config, "input_feat_size", input_feat_size);
     if (last_features() < 1)
       config["input_feat_size"].fail(
           fmt::format("{} features are too few for two convolutions", input_feat_size.value));
@@ -160,13 +148,13 @@ class Gemma4AudioSubSampleConvProjection final : public Composite, public ShownU
  private:
   /// Returns the number of features behind the second convolution.
   [[nodiscard]] std::int64_t last_features() const {
-    const std::int64_t first = strided(input_feat_size, kernel_sizes[0][1], stride_sizes[0][1]);
-    return strided(first, kernel_sizes[1][1], stride_sizes[1][1]);
+    const std::int64_t first = strided_size(input_feat_size + 2, kernel_sizes[0][1], stride_sizes[0][1]);
+    return strided_size(first + 2, kernel_sizes[1][1], stride_sizes[1][1]);
   }
 
   Positive input_feat_size, hidden_size;
   std::vector<Positive> conv_channels;
-  std::vector<std::vector<Positive>> kernel_sizes, stride_sizes;
+  SizePairs kernel_sizes, stride_sizes;
   std::int64_t pad_t_top = 0, pad_t_bottom = 0;
   Number norm_eps{1e-6};
   std::vector<Layer*> convolutions_;
@@ -201,8 +189,8 @@ void Gemma4AudioEncoder::fields(Fields& f) {
 void Gemma4AudioEncoder::check(const Ref& config) {
   if (num_layers > kMaxBlocks)
     config["num_layers"].fail(fmt::format("more than {} blocks are not accepted", kMaxBlocks));
-  check_kernel(config, "sscp_kernel_sizes", sscp_kernel_sizes);
-  check_kernel(config, "sscp_stride_sizes", sscp_stride_sizes);
+  check_pairs(config, "sscp_kernel_sizes", sscp_kernel_sizes);
+  check_pairs(config, "sscp_stride_sizes", sscp_stride_sizes);
 }
 
 std::span<const std::string_view> Gemma4AudioEncoder::arguments() const {
@@ -227,11 +215,6 @@ std::vector<Layer*> Gemma4AudioEncoder::layers() const {
 
 void Gemma4AudioEncoder::build(Weights&, Call&) {
   const std::int64_t padding = sscp_kernel_sizes[0][0] / 2;
-  const auto lists = [](const std::vector<std::vector<Positive>>& sizes) {
-    Json out = Json::array();
-    for (const auto& pair : sizes) out.push_back({pair[0].value, pair[1].value});
-    return out;
-  };
   Json channels = Json::array();
   for (const Positive& count : sscp_conv_channels) channels.push_back(count.value);
   subsampling_ = &make_detached("Gemma4AudioSubSampleConvProjection", "subsample_conv_projection",
@@ -239,8 +222,8 @@ void Gemma4AudioEncoder::build(Weights&, Call&) {
                                 {{"input_feat_size", input_feat_size.value},
                                  {"hidden_size", hidden_size.value},
                                  {"conv_channels", channels},
-                                 {"kernel_sizes", lists(sscp_kernel_sizes)},
-                                 {"stride_sizes", lists(sscp_stride_sizes)},
+                                 {"kernel_sizes", json_of(sscp_kernel_sizes)},
+                                 {"stride_sizes", json_of(sscp_stride_sizes)},
                                  {"pad_t_top", padding},
                                  {"pad_t_bottom", padding},
                                  {"norm_eps", sscp_norm_eps.value}});
@@ -299,7 +282,7 @@ Arg Gemma4AudioEncoder::call(Call& call) {
 std::int64_t Gemma4AudioEncoder::rows(std::int64_t steps) const {
   const std::int64_t padding = 2 * (sscp_kernel_sizes[0][0] / 2);
   for (std::size_t i = 0; i < 2; ++i)
-    steps = strided(steps + padding - 2, sscp_kernel_sizes[i][0], sscp_stride_sizes[i][0]);
+    steps = strided_size(steps + padding, sscp_kernel_sizes[i][0], sscp_stride_sizes[i][0]);
   return (steps + reduction_factor - 1) / reduction_factor;
 }
 

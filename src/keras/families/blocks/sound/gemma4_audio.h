@@ -9,6 +9,7 @@
 
 #include "classes/composite.h"
 #include "families/blocks/sound/gemma4_audio_attention.h"
+#include "families/blocks/sound/subsampling.h"
 
 namespace attn::keras {
 
@@ -36,7 +37,7 @@ class Gemma4AudioEncoder final : public Composite, private ChunkedAttention {
            output_dim = 2048;
   std::optional<Positive> output_proj_dims = Positive(1536);
   std::vector<Positive> sscp_conv_channels{128, 32};
-  std::vector<std::vector<Positive>> sscp_kernel_sizes{{3, 3}, {3, 3}}, sscp_stride_sizes{{2, 2}, {2, 2}};
+  SizePairs sscp_kernel_sizes{{3, 3}, {3, 3}}, sscp_stride_sizes{{2, 2}, {2, 2}};
   Number residual_weight{0.5}, gradient_clipping{1e10}, norm_eps{1e-6}, sscp_norm_eps{1e-6};
   Layer *subsampling_ = nullptr, *output_proj_ = nullptr, *projection_ = nullptr, *norm_ = nullptr;
   std::vector<Layer*> blocks_;

@@ -1,25 +1,16 @@
-// Letters: B batch, T positions, D width.
 #include "families/blocks/sound/gemma4_conformer.h"
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "classes/composite.h"
-#include "classes/ops/expression.h"
 #include "families/blocks/rms_norm.h"
+#include "families/blocks/sound/conformer.h"
 #include "families/blocks/sound/gemma4_audio_attention.h"
 #include "model/shown_unbuilt.h"
 
 namespace attn::keras {
 namespace {
-
-using graph::Builder;
-using graph::ValueId;
-
-constexpr std::int64_t kMostFeatures = std::int64_t{1} << 30;
 
 /// An RMS norm whose scale is not trained.
 class Gemma4FrozenNorm final : public Layer {
@@ -39,42 +30,24 @@ class Gemma4FrozenNorm final : public Layer {
   Number epsilon{1e-6};
 };
 
-/// A part of a block: layers that KerasHub builds in the constructor, and results that are clipped.
-class ConformerPart : public Composite {
- public:
-  [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    static constexpr std::array<std::string_view, 2> kNames = {"x", "mask"};
-    return kNames;
-  }
-
-  void check(const Ref& config) override {
-    if (hidden_size > kMostFeatures) config["hidden_size"].fail(fmt::format("expected at most {}", kMostFeatures));
-  }
-
+/// A part with layers that KerasHub builds in the constructor.
+template <typename Part>
+class Gemma4Part : public Part {
  protected:
   void common_fields(Fields& f) {
-    f("gradient_clipping", gradient_clipping);
-    f("norm_eps", norm_eps);
+    f("gradient_clipping", this->gradient_clipping);
+    f("norm_eps", this->norm_eps);
   }
   Layer& make_norm(const char* called) {
-    return make_detached("Gemma4FrozenNorm", called, called, {{"epsilon", norm_eps.value}});
+    return this->make_detached("Gemma4FrozenNorm", called, called, {{"epsilon", this->norm_eps.value}});
   }
   Layer& make_dense(const char* called, std::int64_t units) {
-    return make_detached("Gemma4ClippableDense", fmt::format("{}_{}", name, called), called, {{"units", units}});
+    return this->make_detached("Gemma4ClippableDense", fmt::format("{}_{}", this->name, called), called,
+                               {{"units", units}});
   }
-  [[nodiscard]] TensorPtr clipped(Call& call, const TensorPtr& x) const {
-    const Expression value(call.builder(), x->id);
-    return Call::result(min(max(value, value.number(-gradient_clipping)), value.number(gradient_clipping)));
-  }
-  static TensorPtr silu(Call& call, const TensorPtr& x) {
-    return Call::result(call.builder().unary(graph::UnaryFn::silu, x->id));
-  }
-
-  Positive hidden_size;
-  Number gradient_clipping{1e10}, norm_eps{1e-6};
 };
 
-class Gemma4AudioConformerAttention final : public ConformerPart, private ChunkedAttention {
+class Gemma4AudioConformerAttention final : public Gemma4Part<ConformerAttention>, private ChunkedAttention {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
@@ -89,18 +62,11 @@ class Gemma4AudioConformerAttention final : public ConformerPart, private Chunke
     output_ = &make_dense("out_proj", hidden_size);
     post_norm_ = &make_norm("post_norm");
   }
-  Arg call(Call& call) override {
-    const LayerScope scope(call.lowering(), name);
-    const TensorPtr in = call.tensor("x"), normal = apply(call, *pre_norm_, {clipped(call, in)});
-    const TensorPtr attended = apply(call, *attention_, {normal, call.arg("mask")});
-    return sum(call, in, apply(call, *post_norm_, {clipped(call, apply(call, *output_, {attended}))}));
-  }
 
  private:
-  Layer *pre_norm_ = nullptr, *attention_ = nullptr, *output_ = nullptr, *post_norm_ = nullptr;
 };
 
-class Gemma4AudioConformerFeedForward final : public ConformerPart {
+class Gemma4AudioConformerFeedForward final : public Gemma4Part<ConformerFeedForward> {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
@@ -115,22 +81,12 @@ class Gemma4AudioConformerFeedForward final : public ConformerPart {
     second_ = &make_dense("ffw_2", hidden_size);
     post_norm_ = &make_norm("post_norm");
   }
-  Arg call(Call& call) override {
-    const LayerScope scope(call.lowering(), name);
-    const TensorPtr in = call.tensor("x"), normal = apply(call, *pre_norm_, {clipped(call, in)});
-    const TensorPtr wide = silu(call, apply(call, *first_, {normal}));
-    const TensorPtr out = apply(call, *post_norm_, {clipped(call, apply(call, *second_, {wide}))});
-    return sum(call, in, Call::result(Expression(call.builder(), out->id) * residual_weight.value));
-  }
 
  private:
   std::optional<Positive> intermediate_dim;
-  Number residual_weight{0.5};
-  Layer *pre_norm_ = nullptr, *first_ = nullptr, *second_ = nullptr, *post_norm_ = nullptr;
 };
 
-/// A gated projection, a convolution of each feature with earlier positions, and a projection.
-class Gemma4AudioConformerLightConv1d final : public ConformerPart {
+class Gemma4AudioConformerLightConv1d final : public Gemma4Part<ConformerConvolution> {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
@@ -145,32 +101,11 @@ class Gemma4AudioConformerLightConv1d final : public ConformerPart {
     conv_norm_ = &make_norm("conv_norm");
     end_ = &make_dense("linear_end", hidden_size);
   }
-  Arg call(Call& call) override {
-    const LayerScope scope(call.lowering(), name);
-    Builder& b = call.builder();
-    const TensorPtr in = call.tensor("x");
-    const ValueId both = apply(call, *start_, {apply(call, *pre_norm_, {in})})->id;
-    const auto half = [&](Dim start) {
-      graph::Slice slice;
-      slice.ranges = {{}, {}, {start, start + hidden_size, 1}};
-      return Expression(b, b.apply(slice, {both}));
-    };
-    const Expression gated = half(0) * half(hidden_size).unary(graph::UnaryFn::sigmoid);
-    graph::Pad pad;
-    pad.before = {0, kernel_size - 1, 0};
-    pad.after = {0, 0, 0};
-    const TensorPtr x = apply(call, *convolution_, {Call::result(b.apply(pad, {gated}))});
-    const TensorPtr normal = apply(call, *conv_norm_, {clipped(call, x)});
-    return sum(call, apply(call, *end_, {silu(call, normal)}), in);
-  }
-
- private:
-  Positive kernel_size = 5;
-  Layer *pre_norm_ = nullptr, *start_ = nullptr, *convolution_ = nullptr, *conv_norm_ = nullptr, *end_ = nullptr;
 };
 
-/// Half a feed-forward network, attention, a convolution, and the other half.
-class Gemma4AudioConformerBlock final : public ConformerPart, public ShownUnbuilt, private ChunkedAttention {
+class Gemma4AudioConformerBlock final : public Gemma4Part<ConformerBlock>,
+                                        public ShownUnbuilt,
+                                        private ChunkedAttention {
  public:
   void fields(Fields& f) override {
     f.required("hidden_size", hidden_size);
@@ -193,23 +128,10 @@ class Gemma4AudioConformerBlock final : public ConformerPart, public ShownUnbuil
     end_ = part("Gemma4AudioConformerFeedForward", "ffw_end", half);
     norm_ = &make_norm("norm");
   }
-  Arg call(Call& call) override {
-    const LayerScope scope(call.lowering(), name);
-    Builder& b = call.builder();
-    TensorPtr x = apply(call, *start_, {call.tensor("x")});
-    x = apply(call, *attention_, {x, call.arg("mask")});
-    if (!call.lowering().symbolic()) {
-      const Expression valid(b, b.expand_dims(b.cast(call.tensor("mask")->id, b.dtype(x->id)), 2));
-      x = Call::result(Expression(b, x->id) * valid);
-    }
-    x = apply(call, *end_, {apply(call, *convolution_, {x})});
-    return apply(call, *norm_, {clipped(call, x)});
-  }
 
  private:
   Positive conv_kernel_size = 5;
   Number residual_weight{0.5};
-  Layer *start_ = nullptr, *attention_ = nullptr, *convolution_ = nullptr, *end_ = nullptr, *norm_ = nullptr;
 };
 
 }  // namespace

@@ -156,7 +156,7 @@ class MoonshineMultiHeadAttention final : public HeadAttention {
     if (decoding != nullptr && crosses) return attend_to_encoder(call, query, *decoding->encoder);
     const ValueId given = call.tensor("value")->id;
     const ValueId key = turned(call, project(call, given, key_)), value = project(call, given, value_);
-    const auto attended = attend(call, query, key, value, masks(call, {}), key_dim, path(call, 4), sight(call));
+    const auto attended = attend(call, query, key, value, masks(call, {}), key_dim, path(call, 4), causality(call));
     return results(call, project(call, attended.context, output_, 2), attended, {});
   }
 
@@ -166,7 +166,7 @@ class MoonshineMultiHeadAttention final : public HeadAttention {
     return turned_pairs(call.builder(), heads, call.tensor("rotary_embedding")->id);
   }
   Arg attend_to_encoder(Call& call, ValueId query, const EncoderSequences& encoder) const {
-    Attending how;
+    AttentionOptions how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
     how.path = path(call, 4);
     how.masks = masks(call, {});

@@ -1,6 +1,7 @@
 // A Keras model from its config: read, inspect, lower, write.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,10 +11,11 @@
 
 #include "attn/graph/graph.h"
 #include "attn/keras/anatomy.h"
-#include "attn/keras/image_prompt.h"
+#include "attn/keras/array_fault.h"
 #include "attn/keras/image_texts.h"
 #include "attn/keras/loss_graph.h"
 #include "attn/keras/masks.h"
+#include "attn/keras/media_prompt.h"
 #include "attn/keras/options.h"
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
@@ -100,8 +102,11 @@ class Model {
   [[nodiscard]] bool decodes() const;
   /// Returns how the model compares images with texts; empty if it does not.
   [[nodiscard]] std::optional<ImageTexts> image_texts() const;
-  /// Returns how the model's prompts contain images; empty if it reads none.
-  [[nodiscard]] std::optional<ImagePrompt> image_prompt() const;
+  /// Returns how the model's prompts contain images and sounds, for each modality that it reads.
+  [[nodiscard]] std::vector<MediaPrompt> media_prompts() const;
+  /// Returns why arrays, by the names of their inputs, do not fit each other; empty if they do, or if attn finds it out
+  /// while lowering.
+  [[nodiscard]] std::optional<ArrayFault> array_fault(const std::map<std::string, Tensor>& arrays) const;
   /// Returns the maximum sequence length in tokens that trained position embeddings allow; empty if the model has none.
   [[nodiscard]] std::optional<std::int64_t> most_positions() const;
   /// Returns the contents of model.summary(). Throws Error (bad_input) for a layer that was never built.

@@ -12,7 +12,7 @@
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
-#include "attn/keras/image_prompt.h"
+#include "attn/keras/media_prompt.h"
 #include "attn/keras/version.h"
 
 namespace attn::keras {
@@ -59,10 +59,9 @@ struct DecodeOptions {
   bool reads_encoder = false;
   /// Layers compute a single new token like KerasHub, including its errors.
   bool keras_hub_step = false;
-  /// For a task with images: the number of images of each row that this step, the first one, reads. Adds the inputs of
-  /// the backbone for images, besides token_ids.
-  int images = 0;
-  Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
+  /// For a task with images or sounds: the shapes of their arrays, by the names of the inputs that this step, the first
+  /// one, has besides token_ids. Arrays that the task does not read add no input.
+  std::map<std::string, Shape> media{};
 };
 
 struct LowerOptions {

@@ -7,7 +7,7 @@
 
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
-#include "attn/keras/image_prompt.h"
+#include "attn/keras/media_prompt.h"
 #include "attn/open/execution.h"
 #include "attn/open/listener.h"
 #include "attn/open/model.h"
@@ -15,10 +15,11 @@
 
 namespace attn::open {
 
-/// An image in patches, row by row.
-struct PatchImage {
-  Tensor patches;  ///< (rows·columns, frames, size, size, 3) float32
-  keras::PatchGrid grid;
+/// An image in patches.
+struct ImagePatches {
+  Tensor patches;                        ///< (P,…) float32
+  std::optional<Tensor> positions;       ///< (P,2) int32: column and row of each patch, (-1,-1) for padding
+  std::optional<keras::PatchGrid> grid;  ///< without positions: the patches follow each other row by row
 };
 
 /// Converts images as KerasHub's ImageConverter does: resizes, scales and shifts them.
@@ -31,10 +32,8 @@ class ImageConverter {
   /// Returns the image as a float array without a batch. `pixels` are (height, width, 3) uint8. Throws Error
   /// (bad_input), or no_memory before anything large is allocated.
   [[nodiscard]] Tensor convert(const Tensor& pixels, const Execution& execution);
-  /// Returns the patches of the image, for a converter of images of any size. Throws Error as convert() does.
-  [[nodiscard]] PatchImage patches(const Tensor& pixels, const Execution& execution);
-  /// Does the same for a converter with several named results, such as patches and their positions.
-  [[nodiscard]] std::vector<NamedTensor> convert_parts(const Tensor& pixels, const Execution& execution);
+  /// Returns the patches of the image, for a converter that divides images. Throws Error as convert() does.
+  [[nodiscard]] ImagePatches patches(const Tensor& pixels, const Execution& execution);
 
  private:
   /// Runs the conversion. The results are valid until the next one.
@@ -60,8 +59,10 @@ class ImageConverter {
                                                  const std::string& input, const Shape& image,
                                                  const Execution& execution, const Listener& listener);
 
-/// The same for a model that reads images of any size.
-[[nodiscard]] std::vector<PatchImage> convert_patches(const LoadedModel& loaded, const std::vector<std::string>& files,
-                                                      const Execution& execution, const Listener& listener);
+/// The same for a model that reads images in patches. With `padded`, all images first get the size of the largest one:
+/// black margins at the right and at the bottom.
+[[nodiscard]] std::vector<ImagePatches> convert_patches(const LoadedModel& loaded,
+                                                        const std::vector<std::string>& files, bool padded,
+                                                        const Execution& execution, const Listener& listener);
 
 }  // namespace attn::open
