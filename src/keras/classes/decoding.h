@@ -31,14 +31,14 @@ struct Decoding {
   graph::ValueId length = graph::kNone;     ///< () int32: position + T
   std::optional<graph::ValueId> sources;    ///< (B,S) int32: see graph::CachedAttention
   Dim entries = 1, capacity = 0;            ///< the sizes C and S
+  Dim kept = 1;                             ///< number of last tokens after each of which a CarriedState is kept
   std::optional<DType> cache_dtype;         ///< empty: the cache has the dtype of the keys and values
 
   std::optional<EncoderSequences> encoder;
   Dim images = 0;   ///< number of images of each row that this step reads
   Dim patches = 0;  ///< number of patches of each image, for a model that reads images as patches
 
-  /// Returns the state of the current layer named `what` ("keys" or "values"), with a shape (…,K,…,H). Each call of a
-  /// layer has a state of its own.
+  /// Returns the state of the current layer named `what`, such as "keys". Each call of a layer has a state of its own.
   [[nodiscard]] graph::ValueId state(Call& call, std::string_view what, const Shape& shape, DType dtype);
 
  private:

@@ -181,6 +181,7 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   if (options.sources) decoding.sources = sources_behind(b, options, front);
   decoding.entries = options.entries;
   decoding.capacity = options.capacity + front;
+  decoding.kept = options.kept;
   decoding.images = options.images;
   decoding.patches = options.patches;
   decoding.cache_dtype = options.cache_dtype;
