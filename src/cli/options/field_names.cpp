@@ -19,6 +19,7 @@ constexpr std::array kRenamed = {Field{"batch", "--batch-size"},
 /// Other fields that occur in messages; their options have the same names, with dashes.
 constexpr auto kFields = std::to_array<std::string_view>({"accumulate",
                                                           "batch_size",
+                                                          "cache_dtype",
                                                           "class_weight",
                                                           "clipnorm",
                                                           "clipvalue",
