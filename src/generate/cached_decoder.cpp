@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -33,6 +34,24 @@ Tensor media_array(const Tensor& given, const graph::Value& input) {
   if (given.shape() != input.shape)
     throw internal_error("an array {} was given for '{}' {}", given.shape().str(), input.name, input.shape.str());
   return given.cast(input.dtype);
+}
+
+/// Returns the states that are no caches of keys and values.
+std::vector<graph::ValueId> recurrent_states(const graph::Graph& graph) {
+  std::vector<graph::ValueId> state(graph.values.size());  // the state of each result of an Append
+  std::iota(state.begin(), state.end(), 0);
+  std::vector<bool> is_attended(graph.values.size(), false);
+  for (const graph::Node& node : graph.nodes) {
+    if (std::holds_alternative<graph::Append>(node.op))
+      state[graph::at(node.outputs[0])] = state[graph::at(node.inputs[0])];
+    if (!std::holds_alternative<graph::CachedAttention>(node.op)) continue;
+    for (const std::size_t input : {std::size_t{1}, std::size_t{2}})
+      is_attended[graph::at(state[graph::at(node.inputs[input])])] = true;
+  }
+  std::vector<graph::ValueId> out;
+  for (const graph::ValueId id : graph.states)
+    if (!is_attended[graph::at(id)]) out.push_back(id);
+  return out;
 }
 
 }  // namespace
@@ -73,6 +92,7 @@ StepShape CachedDecoder::step_shape(Dim rows, Dim count) const {
   shape.count = count;
   shape.entries = options_.rows * options_.branches;
   shape.capacity = options_.capacity;
+  shape.kept = options_.kept;
   shape.hidden = options_.hidden;
   if (encoder_length_ > 0) shape.encoder_entries = options_.rows;
   shape.encoder_length = encoder_length_;
@@ -139,6 +159,13 @@ void CachedDecoder::measure_step(const graph::Graph& graph) {
     if (attention->window) read.most = std::min<Dim>(read.most, *attention->window);
     cache_reads_.push_back(read);
   }
+  std::int64_t recurrent = 0;
+  for (const graph::ValueId id : recurrent_states(graph)) {
+    const graph::Value& state = graph.value(id);
+    recurrent += state.shape.size() / state.shape[2] * bytes_of(state.dtype);
+  }
+  is_recurrent_ = recurrent > 0;
+  cache_reads_.push_back({recurrent, 1, false});
 }
 
 std::int64_t CachedDecoder::cache_bytes_read(Dim positions) const {
@@ -194,9 +221,14 @@ DecoderOutput CachedDecoder::advance(const Advance& step) {
   if (step.position + step.count > options_.capacity)
     throw internal_error("positions up to {} were requested from a decoder with {}", step.position + step.count,
                          options_.capacity);
+  if (!can_begin_at(step.position))
+    throw internal_error("a step began at position {}, and the recurrent states begin at {} to {}", step.position,
+                         first_begin_, end_);
   DecoderOutput out;
   read(step, out);
-  if (options_.as_keras_hub && step.position == 0 && !step.every_position) {
+  end_ = step.position + step.count;
+  first_begin_ = std::max(step.position == 0 ? 1 : first_begin_, end_ - options_.kept + 1);
+  if (options_.as_keras_hub && step.position == 0 && !step.every_position && can_begin_at(step.count - 1)) {
     DecoderOutput last;
     run(step, {step.count - 1, 1, false, true, false, false}, last);
     out.logits = last.logits;
@@ -226,6 +258,10 @@ void CachedDecoder::read(const Advance& step, DecoderOutput& out) {
   }
   if (step.every_position) out.logits = logits;
   if (options_.hidden) out.hidden = hidden;
+}
+
+bool CachedDecoder::can_begin_at(Dim position) const {
+  return !is_recurrent_ || position == 0 || (position >= first_begin_ && position <= end_);
 }
 
 void CachedDecoder::set_encoder_features(const Tensor& features) {

@@ -1,5 +1,6 @@
 #include "attn/generate/drafting.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "attn/base/error.h"
@@ -14,6 +15,9 @@ namespace attn::generate {
 namespace {
 
 constexpr std::string_view kLookup = "prompt-lookup";
+
+/// A step reads the last token and its guesses.
+Dim kept_for(std::int64_t tokens, Dim capacity) { return std::min<Dim>(tokens, capacity) + 1; }
 
 class LookupDrafting final : public Drafting {
  public:
@@ -36,6 +40,7 @@ class ModelDrafting final : public Drafting {
                       printable(path), *most, capacity);
     CachedDecoderOptions options;
     options.capacity = capacity;
+    options.kept = kept_for(tokens, capacity);
     decoder_ = open_decoder(backend, loaded_, execution_, {}, options, capacity, listener);
     model_.emplace(*decoder_);
   }
@@ -85,6 +90,10 @@ void check_vocabulary(const std::string& path, const ModelDrafting& drafting, st
 }
 
 }  // namespace
+
+Dim DraftOptions::kept(Dim capacity) const {
+  return draft ? kept_for(lookup_tokens(*this).value_or(tokens), capacity) : 1;
+}
 
 std::unique_ptr<Drafting> Drafting::open(const DraftOptions& words, const backends::Backend& backend,
                                          const open::Execution& execution, std::int64_t vocabulary,

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "attn/base/dtype.h"
+#include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/open/execution.h"
 #include "attn/open/memory.h"
@@ -16,6 +17,11 @@ namespace {
 
 constexpr std::int64_t kUsualLength = 1024;
 
+bool has_cache(const graph::Graph& step) {
+  return std::ranges::any_of(
+      step.nodes, [](const graph::Node& node) { return std::holds_alternative<graph::CachedAttention>(node.op); });
+}
+
 /// Checks the memory of steps of one token and of reading the prompts: both are in memory, with one set of weights and
 /// caches.
 void require_memory_of_steps(const backends::Backend& backend, const LowerStep& lower,
@@ -24,6 +30,7 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   shape.rows = shape.entries = options.rows * options.branches;
   shape.count = 1;
   shape.capacity = options.capacity;
+  shape.kept = options.kept;
   shape.sources = options.branches > 1;
   shape.hidden = options.hidden;
   shape.encoder_length = options.encoder_length();
@@ -38,7 +45,7 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   const run::Planned prompt = run::plan_for(backend, lower(shape));
   const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
   run::require_memory("the model takes", static_cast<UInt128>(needed), open::memory_limit(execution.memory_limit), [&] {
-    return fmt::format("{} of them are keys and values of {} positions: fewer positions or sequences take less",
+    return fmt::format("{} of them are the states of {} positions: fewer positions or sequences take less",
                        memory_size(static_cast<UInt128>(step.plan.state_bytes)), with_commas(options.capacity));
   });
 }
@@ -74,6 +81,7 @@ LowerStep step_of(const keras::Model& model, const std::optional<std::string>& d
     lower.decode->count = shape.count;
     lower.decode->entries = shape.entries;
     lower.decode->capacity = shape.capacity;
+    lower.decode->kept = shape.kept;
     lower.decode->sources = shape.sources;
     lower.decode->every_position = shape.every_position;
     lower.decode->hidden = shape.hidden;
@@ -83,7 +91,10 @@ LowerStep step_of(const keras::Model& model, const std::optional<std::string>& d
     lower.decode->keras_hub_step = shape.keras_hub_step;
     if (shape.reads_media) lower.decode->media = shapes;
     if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
-    return model.lower(lower);
+    graph::Graph graph = model.lower(lower);
+    if (cache_dtype && !has_cache(graph))
+      throw bad_usage("`cache_dtype`: a {} has recurrent states and no KV cache", model.class_name());
+    return graph;
   };
 }
 

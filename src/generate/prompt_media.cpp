@@ -34,6 +34,12 @@ bool PromptMedia::is_empty() const {
   return std::ranges::all_of(kinds_, [](const Media& media) { return media.items.empty(); });
 }
 
+bool PromptMedia::reads_whole_sequences() const {
+  return std::ranges::any_of(kinds_, [](const Media& media) {
+    return media.how.modality == keras::Modality::image && media.how.merge > 0 && !media.items.empty();
+  });
+}
+
 std::vector<Token> PromptMedia::encoded(std::string_view text, const tokenizers::Tokenizer& tokenizer,
                                         const tokenizers::EncodeOptions& options) {
   std::string whole(text);

@@ -92,6 +92,7 @@ UncachedDecoder::UncachedDecoder(const backends::Backend& backend, graph::Graph 
     }
   }
   tokens_.resize(static_cast<std::size_t>(rows_));
+  own_.resize(static_cast<std::size_t>(rows_));
   session_ = std::make_unique<run::Session>(backend, std::move(graph), std::move(weights), options);
 }
 
@@ -111,21 +112,23 @@ void UncachedDecoder::run(Token filler) {
   output_ = session_->outputs().front().tensor;
 }
 
-/// Appends the tokens of the step to the rows that they continue.
+/// Appends the tokens of the step to the contexts that its sources name.
 void UncachedDecoder::place(const Advance& step) {
   const Dim each = rows_ / step.rows;
-  const std::vector<std::vector<Token>> before = tokens_;
   for (Dim row = 0; row < rows_; ++row) {
     const Dim of = row / each;  // the row of the step that this row continues
     std::vector<Token>& tokens = tokens_[static_cast<std::size_t>(row)];
-    tokens.resize(static_cast<std::size_t>(step.position));
+    std::vector<Token>& own = own_[static_cast<std::size_t>(row)];
+    own.resize(static_cast<std::size_t>(step.position));
+    tokens = own;
     for (Dim p = 0; p < step.position && !step.sources.empty(); ++p) {
       const auto source = static_cast<std::size_t>(step.sources[static_cast<std::size_t>(of * step.position + p)]);
-      tokens[static_cast<std::size_t>(p)] = before[source][static_cast<std::size_t>(p)];
+      tokens[static_cast<std::size_t>(p)] = own_[source][static_cast<std::size_t>(p)];
     }
     const auto given =
         step.tokens.subspan(static_cast<std::size_t>(of * step.count), static_cast<std::size_t>(step.count));
     tokens.insert(tokens.end(), given.begin(), given.end());
+    own.insert(own.end(), given.begin(), given.end());
   }
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("generate: layers that share keys and values give KerasHub's tokens, w
   }
 }
 
-TEST_CASE("generate: a model with a recurrent state gives KerasHub's tokens from whole sequences") {
+TEST_CASE("generate: a model with a recurrent state gives KerasHub's tokens") {
   struct Row {
     const char *model, *prompt, *ids;
   };
@@ -140,11 +140,24 @@ TEST_CASE("generate: a model with a recurrent state gives KerasHub's tokens from
     CAPTURE(row.model);
     CAPTURE(row.prompt);
     const std::string model = in_repository(std::string("tests/data/keras/families/") + row.model + "/model.keras");
-    const Result result = run_attn({"generate", model, "--ids", row.prompt, "--max-length", "12", "--stop-ids", "none",
-                                    "--sampler", "greedy", "--json"});
-    REQUIRE_MESSAGE(result.code == 0, result.err);
-    CHECK(nlohmann::json::parse(result.out)["results"][0]["token_ids"] == nlohmann::json::parse(row.ids));
+    const std::vector<std::string> words = {"generate",   model,  "--ids",     row.prompt, "--max-length", "12",
+                                            "--stop-ids", "none", "--sampler", "greedy",   "--json"};
+    for (const std::vector<std::string>& more : {std::vector<std::string>{"--prefill-chunk", "1"},
+                                                 {"--draft", "prompt-lookup:3"},
+                                                 {"--compat", "keras-hub"}}) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), more.begin(), more.end());
+      const Result result = run_attn(all);
+      REQUIRE_MESSAGE(result.code == 0, result.err);
+      CHECK(nlohmann::json::parse(result.out)["results"][0]["token_ids"] == nlohmann::json::parse(row.ids));
+    }
   }
+  const Result cache = run_attn({"generate", in_repository("tests/data/keras/families/rwkv7_causal_lm/model.keras"),
+                                 "--ids", "3,5,7", "--cache-dtype", "bfloat16"});
+  CHECK(cache.code == 2);
+  CHECK_MESSAGE(
+      cache.err.find("--cache-dtype: a RWKV7CausalLM has recurrent states and no KV cache") != std::string::npos,
+      cache.err);
   // More new tokens than the usual length of a model without one, 128.
   const Result longer = run_attn({"generate", in_repository("tests/data/keras/families/rwkv7_causal_lm/model.keras"),
                                   "--ids", "3,5,7", "-n", "140", "--stop-ids", "none", "--json"});

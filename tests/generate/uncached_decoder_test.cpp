@@ -103,6 +103,16 @@ TEST_CASE("uncached decoder: a branch continues with the rows that its sources n
     const auto at = both.begin() + static_cast<std::ptrdiff_t>(row) * kVocabulary;
     CHECK(numbers(alone.advance({context, 1, 4, 0, {}, false}).logits) == std::vector<float>(at, at + kVocabulary));
   }
+  // The source of a position is the row that read it, also if that row has continued elsewhere.
+  const std::vector<std::int32_t> again = {0, 0, 0, 1, 0, 0, 1, 0};
+  const std::vector<float> last = numbers(branching.advance({std::vector<Token>{2, 2}, 2, 1, 4, again, false}).logits);
+  const std::vector<std::vector<Token>> contexts = {{1, 2, 5, 4, 2}, {1, 2, 6, 3, 2}};
+  for (const std::size_t row : {std::size_t{0}, std::size_t{1}}) {
+    UncachedDecoder alone = decoder_of(*backend, graph_of(1, Sees::before, false));
+    const auto at = last.begin() + static_cast<std::ptrdiff_t>(row) * kVocabulary;
+    CHECK(numbers(alone.advance({contexts[row], 1, 5, 0, {}, false}).logits) ==
+          std::vector<float>(at, at + kVocabulary));
+  }
 }
 
 TEST_CASE("uncached decoder: an encoder's tokens are padded with 0, and too many are rejected") {

@@ -35,6 +35,7 @@ void add_appends(std::vector<Case>& cases) {
   add("to bfloat16", state(cache, DType::bfloat16), in({2, 5, 3, 8}), 3);
   add("to float16", state(cache, DType::float16), in({2, 5, 3, 8}), 3);
   add("of bfloat16", state(cache, DType::bfloat16), in({2, 5, 3, 8}, DType::bfloat16), 3);
+  add("a recurrent state", state({2, 3, 1, 64}), in({2, 1, 3, 64}), 0);
   add("to an empty cache", state({0, 3, 20, 8}), in({0, 5, 3, 8}), 3);
 }
 

@@ -90,6 +90,13 @@ void add_elementwise(std::vector<Case>& cases) {
   cases.push_back({"select broadcast", Select{}, {mask({3, 1}), in({17}), in({3, 17})}});
   cases.push_back({"select scalars", Select{}, {mask({3, 17}), in({}), in({})}});
   cases.push_back({"select NaN", Select{}, {mask({17}), in({17}, Numbers::one_nan), in({17})}});
+  cases.push_back({"select by one condition", Select{}, {mask({}), in({3, 17}), in({})}});
+  cases.push_back({"select by one condition, broadcast", Select{}, {mask({}), in({17}), in({3, 17})}});
+  for (const DType half : {DType::bfloat16, DType::float16}) {
+    cases.push_back({fmt::format("select {}", name_of(half)),
+                     Select{},
+                     {mask({3, 1}), in({3, 17}, Numbers::normal, half), in({17}, Numbers::normal, half)}});
+  }
   for (const DType to : {DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::boolean}) {
     cases.push_back({fmt::format("cast float32 to {}", name_of(to)), Cast{to}, {in({3, 17})}});
   }

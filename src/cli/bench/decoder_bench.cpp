@@ -59,8 +59,8 @@ class DecoderBench {
     row.setting.seq_len = std::nullopt;
     row.setting.test = test.name();
     run::reset_peak_memory();
-    if (test.depth > 0) read(0, test.depth);
-    std::vector<std::vector<double>> times;  // seconds of the prompt, or of each token, by round
+    if (test.depth > 0) read(0, test.depth);  // other tests may have read other tokens
+    std::vector<std::vector<double>> times;   // seconds of the prompt, or of each token, by round
     const run::SystemLoad others;
     std::vector<double> rounds = run::measure_timed([&] { return timed(test, times); }, plan_.options);
     if (rounds.empty()) return;
@@ -73,7 +73,9 @@ class DecoderBench {
       if (plan_.verify != Verify::never && !plan_.stopped()) row.verification = check(test, last, logits);
       if (plan_.profile && !plan_.stopped()) {
         // The check has read other tokens, so the cache is filled again.
-        test.is_prompt ? read(test.depth, test.tokens) : read(test.end() - 1, 1);
+        const Dim begin = test.is_prompt ? test.depth : test.end() - 1;
+        begin_at(begin);
+        read(begin, test.end() - begin);
         row.profile = profile_session(decoder_->last_session(), decoder_->last_inputs(),
                                       plan_.peaks_of(backend_, dtype_of_row(row.setting)));
       }
@@ -101,8 +103,14 @@ class DecoderBench {
     logits_ = decoder_->advance({given, rows_, count, position, {}, false}).logits;
   }
 
+  /// Reads the tokens before a position again, if a recurrent state after them is not kept.
+  void begin_at(Dim position) {
+    if (!decoder_->can_begin_at(position)) read(0, position);
+  }
+
   /// Runs one round of a test and returns its seconds. Appends the seconds of each of its steps to `times`.
   double timed(const DecoderTest& test, std::vector<std::vector<double>>& times) {
+    begin_at(test.depth);
     const run::Clock clock = run::steady_clock();
     const double start = clock();
     double last = start;
@@ -170,7 +178,9 @@ class DecoderBench {
   /// Checks the logits `got` of the last position. After a prompt they are computed again with a single-token step;
   /// after single tokens, with one prefill.
   run::Verification check(const DecoderTest& test, const graph::Graph& graph, const Tensor& got) {
-    test.is_prompt ? read(test.end() - 1, 1) : read(0, test.end());
+    const Dim begin = test.is_prompt ? test.end() - 1 : 0;
+    begin_at(begin);
+    read(begin, test.end() - begin);
     return run::verify_against(test.is_prompt ? "one by one" : "all at once", graph, logits_, got,
                                plan_.execution.precision);
   }

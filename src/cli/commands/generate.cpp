@@ -119,8 +119,8 @@ struct GenerateCommand {
       answer_.emplace(answers, *tokenizer_);
     }
     read_specials();
-    if (!loaded.model.decodes()) use_whole(loaded);
     media_ = generate::PromptMedia(loaded, {images, audio}, execution, common.console);
+    if (!loaded.model.decodes() || media_.reads_whole_sequences()) use_whole(loaded);
     if (!media_.is_empty() && sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--sampler contrastive cannot be combined with --image or --audio");
     generate::Request request = request_for(loaded.model);
@@ -160,7 +160,7 @@ struct GenerateCommand {
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<generate::Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
-  std::unique_ptr<generate::UncachedDecoder> uncached_;  // for a model without a KV cache
+  std::unique_ptr<generate::UncachedDecoder> uncached_;  // for a model without decode steps, or for images of any size
   std::optional<generate::UncachedSequences> sequences_;
   double tokenize_seconds_ = 0.0;
 
@@ -190,8 +190,17 @@ struct GenerateCommand {
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
-  /// Opens a model that is not a task of KerasHub; its sequences have the fixed length of the model.
+  /// Rejects options that prompts with images of any size exclude, because they are lowered as whole sequences.
+  void refuse_with_images() const {
+    if (sampler_.kind == SamplerKind::contrastive)
+      throw bad_usage("--sampler contrastive cannot be combined with --image");
+    if (cache_dtype) throw bad_usage("--cache-dtype cannot be combined with --image: such prompts have no KV cache");
+    if (!steering.files.empty()) throw bad_usage("--steer cannot be combined with --image");
+  }
+
+  /// Opens a model whose sequences are run as a whole for each token. They have the fixed length of the model.
   void use_whole(const open::LoadedModel& loaded) {
+    if (loaded.model.decodes()) refuse_with_images();
     if (const auto task = loaded.model.task(); task && !task->predicts_tokens)
       throw bad_input("{}: a {} does not return next-token logits, so it cannot generate text", loaded.file,
                       loaded.model.class_name());
@@ -203,7 +212,7 @@ struct GenerateCommand {
     sequences_ = generate::uncached_sequences(loaded, execution, max_length);
   }
 
-  /// Opens a decoder with a KV cache if the model supports it.
+  /// Opens a decoder that reads each token once, if the model supports it.
   void open_decoder(const open::LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       uncached_ = generate::open_uncached(backend, loaded, execution, *sequences_, request.prompts.size(),
@@ -398,6 +407,7 @@ struct GenerateCommand {
       throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit in memory",
                                                    options.branches, options.rows));
     options.capacity = request.max_length;
+    options.kept = drafts.kept(request.max_length);
     options.prefill_chunk = prefill_chunk.value_or(512);
     options.hidden = sampler_.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;

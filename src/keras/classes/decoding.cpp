@@ -7,10 +7,12 @@ namespace attn::keras {
 using graph::ValueId;
 
 ValueId Decoding::state(Call& call, std::string_view what, const Shape& shape, DType dtype) {
-  std::string name = fmt::format("{}{}/{}", call.lowering().scope(), call.layer().name, what);
+  std::string name = call.lowering().scope();
+  if (!name.ends_with(call.layer().name + "/")) name += call.layer().name + "/";  // a composite layer is in its scope
+  name += what;
   const int earlier = calls_[name]++;
   if (earlier > 0) name += fmt::format("[{}]", earlier);
-  return call.builder().state(std::move(name), cache_dtype.value_or(dtype), shape);
+  return call.builder().state(std::move(name), dtype, shape);
 }
 
 TensorPtr Decoding::media_input(graph::Builder& b, const std::string& name, DType dtype) const {
@@ -44,7 +46,8 @@ CachedKeys append_keys(Call& call, ValueId key, ValueId value, const FrontRows& 
   const auto appended = [&](std::string_view what, ValueId x, ValueId before) {
     const Shape shape = b.shape(x);
     const Dim capacity = front.count + decoding.capacity;
-    ValueId cache = decoding.state(call, what, {decoding.entries, shape[2], capacity, shape[3]}, b.dtype(x));
+    const DType dtype = decoding.cache_dtype.value_or(b.dtype(x));
+    ValueId cache = decoding.state(call, what, {decoding.entries, shape[2], capacity, shape[3]}, dtype);
     if (before != graph::kNone)
       cache = b.apply(graph::Append{}, {cache, before, b.scalar_like(decoding.position, 0.0)});
     return b.apply(graph::Append{}, {cache, x, behind_front(b, decoding.position, front.count)});
@@ -85,8 +88,8 @@ ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKey
     return b.constant(std::move(out));
   };
   const auto kept = [&](std::string_view what, ValueId x) {
-    const ValueId cache =
-        decoding.state(call, what, {encoder.entries, heads, encoder.length, size}, call.compute_dtype());
+    const DType dtype = decoding.cache_dtype.value_or(call.compute_dtype());
+    const ValueId cache = decoding.state(call, what, {encoder.entries, heads, encoder.length, size}, dtype);
     return x == graph::kNone ? cache : b.apply(graph::Append{}, {cache, x, number(0)});
   };
   graph::CachedAttention op;

@@ -31,6 +31,7 @@ struct Decoding {
   graph::ValueId length = graph::kNone;     ///< () int32: position + T
   std::optional<graph::ValueId> sources;    ///< (B,S) int32: see graph::CachedAttention
   Dim entries = 1, capacity = 0;            ///< the sizes C and S
+  Dim kept = 1;                             ///< number of last tokens after each of which a CarriedState is kept
   std::optional<DType> cache_dtype;         ///< empty: the cache has the dtype of the keys and values
 
   std::optional<EncoderSequences> encoder;
@@ -39,8 +40,7 @@ struct Decoding {
   /// Adds the input `name` of an array in `media`.
   [[nodiscard]] TensorPtr media_input(graph::Builder& b, const std::string& name, DType dtype) const;
 
-  /// Returns the state of the current layer named `what` ("keys" or "values"), with a shape (…,K,…,H). Each call of a
-  /// layer has a state of its own.
+  /// Returns the state of the current layer named `what`, such as "keys". Each call of a layer has a state of its own.
   [[nodiscard]] graph::ValueId state(Call& call, std::string_view what, const Shape& shape, DType dtype);
 
  private:

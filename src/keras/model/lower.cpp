@@ -186,6 +186,7 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   decoding.entries = options.entries;
   decoding.capacity = options.capacity + front;
   decoding.media = options.media;
+  decoding.kept = options.kept;
   decoding.cache_dtype = options.cache_dtype;
   if (decodes->reads_features() && options.encoder_length == 0)
     throw bad_input("a {} reads sound, so it cannot continue tokens; attn transcribe runs it", model.class_name());

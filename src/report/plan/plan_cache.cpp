@@ -9,7 +9,7 @@
 namespace attn::report {
 namespace {
 
-/// The KV cache of one layer.
+/// The states of one layer: its KV cache, or a recurrent state, which has one position.
 struct CachedLayer {
   std::string name;
   DType dtype;
@@ -21,7 +21,8 @@ std::vector<CachedLayer> layers_of(const DecoderCache& cache) {
   std::vector<CachedLayer> out;
   for (const CachedState& state : cache.states) {
     const std::string name = state.name.substr(0, state.name.rfind('/'));
-    if (!out.empty() && out.back().name == name && out.back().positions == state.positions) {
+    if (!out.empty() && out.back().name == name && out.back().positions == state.positions &&
+        out.back().dtype == state.dtype) {
       out.back().token_bytes += state.token_bytes;
     } else {
       out.push_back({name, state.dtype, state.positions, state.token_bytes});
@@ -51,7 +52,7 @@ CacheSums sums_of(const DecoderCache& cache) {
 
 std::string cache_text(const DecoderCache& cache) {
   const CacheSums sums = sums_of(cache);
-  Table table{{{"Keys and values of"},
+  Table table{{{"Layer"},
                {"Dtype"},
                {"Bytes a token", Align::right},
                {"Positions", Align::right},

@@ -146,7 +146,7 @@ TEST_CASE("generate: beams share an image and give the tokens of a separate sear
   CHECK(json::parse(one.out)["results"][0]["token_ids"] == json::parse(two.out)["results"][0]["token_ids"]);
 }
 
-TEST_CASE("generate: beams of a model without a KV cache see the images of their prompt") {
+TEST_CASE("generate: beams of whole sequences see the images of their prompt") {
   const std::string prompt = "<|vision_start|><|image_pad|><|vision_end|>what";
   const std::vector<std::string> words = {"generate", kCases + "qwen3_5/preset",
                                           "--json",   "--stop-ids",
@@ -186,6 +186,9 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({gemma, "--prompt", "a", "--image", image}, "the prompts have 0 marks <start_of_image>");
   const std::string qwen = kCases + "qwen3_5/preset", mark = "<|image_pad|>";
   refused({qwen, "--prompt", "a", "--image", image}, "the prompts have 0 marks <|image_pad|>");
+  refused({qwen, "--prompt", mark, "--image", image, "--sampler", "contrastive"}, "--sampler contrastive");
+  refused({qwen, "--prompt", mark, "--image", image, "--cache-dtype", "bfloat16"}, "--cache-dtype cannot be combined");
+  refused({qwen, "--prompt", mark, "--image", image, "--steer", "x.npy"}, "--steer cannot be combined with --image");
   refused({qwen, "--prompt", mark + "a"}, "0 images were given, and the prompts have 1 marks");
   refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
   refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"},

@@ -85,6 +85,18 @@ Row row_of(BinaryFn fn) {
   }
 }
 
+/// Calls one(row, begin, end) for parts of all rows, in parallel.
+template <std::size_t kCount, typename Function>
+void for_each_part(const Walk<kCount>& walk, const Team& team, Function one) {
+  if (walk.row_starts.size() == 1) {
+    parallel_ranges(walk.length, team, [&](std::int64_t begin, std::int64_t end) { one(0, begin, end); });
+    return;
+  }
+  parallel_ranges(static_cast<std::int64_t>(walk.row_starts.size()), team, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) one(static_cast<std::size_t>(row), 0, walk.length);
+  });
+}
+
 class BinaryKernel final : public Kernel {
  public:
   explicit BinaryKernel(const Step& step)
@@ -104,15 +116,7 @@ class BinaryKernel final : public Kernel {
            y_.data<float>() + y + (walk_.steps[1] ? begin : 0), walk_.steps[1], z_.data<std::byte>() + first * width,
            end - begin);
     };
-    if (walk_.row_starts.size() == 1) {
-      parallel_ranges(walk_.length, team_, [&](std::int64_t begin, std::int64_t end) { one(0, begin, end); });
-      return;
-    }
-    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), team_,
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t row = begin; row < end; ++row)
-                        one(static_cast<std::size_t>(row), 0, walk_.length);
-                    });
+    for_each_part(walk_, team_, one);
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
@@ -134,25 +138,29 @@ class SelectKernel final : public Kernel {
         team_(step.engine.team_for(4.0 * static_cast<double>(z_.size()))) {}
 
   void run() override {
-    const std::int64_t c_step = walk_.steps[0] ? 1 : 0, x_step = walk_.steps[1] ? 1 : 0,
-                       y_step = walk_.steps[2] ? 1 : 0;
-    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), team_,
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t row = begin; row < end; ++row) {
-                        const auto& [c, x, y] = walk_.row_starts[static_cast<std::size_t>(row)];
-                        const auto* const condition = condition_.data<std::uint8_t>() + c;
-                        const auto* const left = x_.data<std::uint32_t>() + x;
-                        const auto* const right = y_.data<std::uint32_t>() + y;
-                        auto* const z = z_.data<std::uint32_t>() + row * walk_.length;
-                        for (std::int64_t i = 0; i < walk_.length; ++i) {
-                          z[i] = condition[i * c_step] != 0 ? left[i * x_step] : right[i * y_step];
-                        }
-                      }
-                    });
+    for_each_part(walk_, team_, [&](std::size_t row, std::int64_t begin, std::int64_t end) {
+      bytes_of(z_.dtype) == 4 ? select<std::uint32_t>(row, begin, end) : select<std::uint16_t>(row, begin, end);
+    });
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
+  template <typename Word>
+  void select(std::size_t row, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t c_step = walk_.steps[0] ? 1 : 0, x_step = walk_.steps[1] ? 1 : 0,
+                       y_step = walk_.steps[2] ? 1 : 0;
+    const auto& [c, x, y] = walk_.row_starts[row];
+    const auto* const condition = condition_.data<std::uint8_t>() + c;
+    const auto* const left = x_.data<Word>() + x;
+    const auto* const right = y_.data<Word>() + y;
+    auto* const z = z_.data<Word>() + static_cast<std::int64_t>(row) * walk_.length;
+    if (c_step == 0 && *condition != 0 && x_step == 1) {
+      std::copy(left + begin, left + end, z + begin);
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) z[i] = condition[i * c_step] != 0 ? left[i * x_step] : right[i * y_step];
+  }
+
   Operand condition_, x_, y_, z_;
   Walk<3> walk_;
   Team team_;
@@ -188,7 +196,8 @@ std::string why_not_binary(const StepInfo& step) {
 }
 
 std::string why_not_select(const StepInfo& step) {
-  return bytes_of(step.outputs[0].dtype) == 4 ? "" : "no kernel here for elements of this width";
+  const std::int64_t width = bytes_of(step.outputs[0].dtype);
+  return width == 2 || width == 4 ? "" : "no kernel here for elements of this width";
 }
 
 std::string why_not_cast(const StepInfo& step) {

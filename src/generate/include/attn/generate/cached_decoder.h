@@ -1,4 +1,5 @@
-// A decoder with a KV cache: each token is read once, and keys and values of earlier tokens are states of the graph.
+// A decoder that reads each token once. The keys and values of earlier tokens, or a recurrent state after them, are
+// states of the graph.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ namespace attn::generate {
 struct StepShape {
   Dim rows = 1, count = 1;        ///< number of rows and of new tokens in each: token_ids (rows, count) int32
   Dim entries = 1, capacity = 0;  ///< number of entries and of positions in the KV cache
+  Dim kept = 1;                   ///< number of last tokens after each of which a recurrent state is kept
   bool sources = false;           ///< the graph has an input sources (rows, capacity) int32
   bool every_position = false;    ///< logits are (rows, count, V), otherwise (rows, 1, V) for the last position
   bool hidden = false;            ///< the graph has an output hidden (rows, count, D)
@@ -43,9 +45,10 @@ struct StepShape {
 using LowerStep = std::function<graph::Graph(const StepShape&)>;
 
 struct CachedDecoderOptions {
-  Dim rows = 1;             ///< sequences in the batch
-  Dim branches = 1;         ///< cache rows for each sequence
-  Dim capacity = 0;         ///< maximum positions
+  Dim rows = 1;      ///< sequences in the batch
+  Dim branches = 1;  ///< cache rows for each sequence
+  Dim capacity = 0;  ///< maximum positions
+  Dim kept = 1;      ///< recurrent states kept: a step may begin up to `kept` − 1 positions before the last end
   Dim prefill_chunk = 512;  ///< maximum tokens of a row in one prefill pass
   bool hidden = false;      ///< output hidden states
   /// For a model with an encoder: the encoder's tokens of each row; otherwise empty.
@@ -58,8 +61,8 @@ struct CachedDecoderOptions {
 
   /// Returns the length of the encoder's longest input; 0 for a model without an encoder.
   [[nodiscard]] Dim encoder_length() const;
-  /// Reproduce KerasHub, which reads the last token of a prompt once more as a single new token. Some of its models
-  /// compute single new tokens wrongly.
+  /// Reproduce KerasHub, which reads the last token of a prompt once more as a single new token, unless that needs a
+  /// recurrent state that is not kept. Some of its models compute single new tokens wrongly.
   bool as_keras_hub = false;
   backends::CompileOptions compile;
   /// Changes the graph of every step, as steering does. It keeps the inputs, the outputs and the states.
@@ -78,6 +81,9 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
   [[nodiscard]] Dim capacity() const override { return options_.capacity; }
   DecoderOutput advance(const Advance& step) override;
+  /// Returns whether a step may begin at the position. A KV cache has all positions that were read; a recurrent state
+  /// is kept only after the last ones.
+  [[nodiscard]] bool can_begin_at(Dim position) const;
 
   /// Replaces the encoder's features, which have the same shape as those in the options. The next sequences begin at
   /// position 0.
@@ -87,7 +93,7 @@ class CachedDecoder final : public Decoder {
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
   [[nodiscard]] std::int64_t memory_bytes() const;
   /// Returns the bytes of weights that a decode step of one token for each row reads. `cache_bytes_read` returns the
-  /// bytes of the KV cache that the step reads if `positions` are filled, including the new one.
+  /// bytes of states that the step reads if `positions` are filled, including the new one.
   [[nodiscard]] std::int64_t weight_bytes() const { return weight_bytes_; }
   [[nodiscard]] std::int64_t cache_bytes_read(Dim positions) const;
 
@@ -97,7 +103,8 @@ class CachedDecoder final : public Decoder {
 
  private:
   struct Part;
-  /// The cache reads of one attention: bytes for each position, and the maximum of positions.
+  /// The cache reads of one attention, or of all recurrent states: bytes for each position, and the maximum of
+  /// positions.
   struct CacheRead {
     std::int64_t bytes = 0;
     Dim most = 0;
@@ -122,6 +129,8 @@ class CachedDecoder final : public Decoder {
   std::vector<CacheRead> cache_reads_;
   Dim vocabulary_size_ = 0, encoder_length_ = 0;
   std::int64_t cache_bytes_ = 0, weight_bytes_ = 0;
+  bool is_recurrent_ = false;
+  Dim first_begin_ = 1, end_ = 0;  // a step with a recurrent state begins at 0, or from `first_begin_` to `end_`
 };
 
 }  // namespace attn::generate

@@ -16,7 +16,11 @@ namespace attn::generate {
 
 struct DraftOptions {
   std::optional<std::string> draft;  ///< "prompt-lookup", "prompt-lookup:N", or the path of a small model
-  std::int64_t tokens = 4;           ///< number of tokens that the draft guesses at a time
+  std::int64_t tokens = 4;           ///< number of tokens that the draft guesses at a time, without an N
+
+  /// Returns how many recurrent states a decoder of `capacity` positions keeps, so that wrong guesses can be taken
+  /// back. Throws Error (usage) if N is no number.
+  [[nodiscard]] Dim kept(Dim capacity) const;
 };
 
 /// A draft with the objects that it uses. The listener must outlive it.

@@ -30,6 +30,8 @@ class PromptMedia {
               const open::Listener& listener);
 
   [[nodiscard]] bool is_empty() const;
+  /// Returns whether there are images of any size: decode steps do not read them.
+  [[nodiscard]] bool reads_whole_sequences() const;
   [[nodiscard]] const std::vector<Media>& kinds() const { return kinds_; }
 
   /// Encodes the next prompt as KerasHub's preprocessor does: each mark becomes as many placeholders as its item has. A

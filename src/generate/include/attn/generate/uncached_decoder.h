@@ -59,6 +59,7 @@ class UncachedDecoder final : public Decoder {
   Dim rows_ = 0, capacity_ = 0, vocabulary_size_ = 0;
   bool gives_probabilities_ = false, is_checked_ = false;
   std::vector<std::vector<Token>> tokens_;  // the known tokens of each row
+  std::vector<std::vector<Token>> own_;     // the token that each row read last at each position, whatever its context
   Tensor output_;
 };
 

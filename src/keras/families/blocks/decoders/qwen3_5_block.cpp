@@ -219,12 +219,13 @@ graph::ValueId Qwen3_5CausalLM::encode_image(Lowering& lowering, graph::ValueId 
   return (*rows.as<TensorPtr>())->id;
 }
 
-graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const ScoreInputs& texts) {
+graph::ValueId Qwen3_5CausalLM::hidden_states(Lowering& lowering, const ScoreInputs& texts) {
   const auto applied = [&](const std::string& called, ArgList args, ArgDict how = {}) {
     return *lowering.apply(*backbone().find(called), std::move(args), std::move(how)).as<TensorPtr>();
   };
   TensorPtr x = applied("token_embedding", {Call::result(texts.token_ids)});
-  ArgDict how = {{"decoder_padding_mask", Call::result(texts.padding_mask)}};
+  ArgDict how;
+  if (texts.padding_mask != graph::kNone) how.emplace_back("decoder_padding_mask", Call::result(texts.padding_mask));
   if (texts.image_embeddings != graph::kNone) {
     x = applied("interleave_embeddings", {},
                 {{"image_embeddings", Call::result(texts.image_embeddings)},
@@ -233,7 +234,17 @@ graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const ScoreInputs& tex
     how.emplace_back("position_ids", Call::result(texts.position_ids));
   }
   for (std::int64_t i = 0; i < stack().blocks(); ++i) x = applied(fmt::format("transformer_layer_{}", i), {x}, how);
-  return applied("token_embedding", {applied("sequence_output_layernorm", {x})}, {{"reverse", true}})->id;
+  return applied("sequence_output_layernorm", {x})->id;
+}
+
+graph::ValueId Qwen3_5CausalLM::score(Lowering& lowering, const ScoreInputs& texts) {
+  return answered(lowering, hidden_states(lowering, texts), true).logits;
+}
+
+Decoded Qwen3_5CausalLM::decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) {
+  ScoreInputs texts;
+  texts.token_ids = token_ids;
+  return answered(lowering, hidden_states(lowering, texts), every_position);
 }
 
 /// Without types, every fourth layer has full attention.

@@ -14,6 +14,7 @@
 #include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/ops/expression.h"
+#include "families/blocks/recurrence.h"
 #include "families/blocks/rms_norm.h"
 
 // Letters: B batch, T tokens, D width, N query heads, K key/value heads, H head size.
@@ -238,11 +239,8 @@ class Qwen3_5GatedDeltaNet final : public Composite {
     const Expression decay(b, b.expand_dims(decay_of(call, dense(*step_dense_)), -1));  // (B,T,heads,1)
 
     const Shape in = value.shape();
-    const ValueId zeros =
-        b.apply(graph::Fill{{in[0], in[2], in[3], sizes_.linear_key_head_dim}, DType::float32, 0.0}, {});
     const ValueId decays = b.apply(graph::Broadcast{key.shape()}, {decay});
-    const ValueId out =
-        b.apply_all(graph::DeltaRule{}, {query, decays, key, value * rate, key, -(key * (rate * decay)), zeros})[0];
+    const ValueId out = delta_rule(call, {query, decays, key, value * rate, key, -(key * (rate * decay))});
     const TensorPtr normal = apply(call, *norm_, {Call::result(b.cast(out, call.compute_dtype()))});
     const Expression gate = by_head(dense(*gate_dense_), sizes_.linear_value_head_dim).unary(UnaryFn::silu);
     const ValueId joined = b.reshape(Expression(b, normal->id) * gate, {in[0], in[1], in[2] * in[3]});
@@ -264,8 +262,10 @@ class Qwen3_5GatedDeltaNet final : public Composite {
     const Dim channels = mixed_size();
     const ValueId kernel =
         b.reshape(b.transpose(call.weight(kernel_), {1, 0}), {sizes_.linear_conv_kernel_dim, 1, channels});
-    const graph::Conv conv{{1}, {1}, graph::Padding::causal, channels, false, {}};
-    const Expression y(b, b.apply(conv, {x, kernel}));
+    const bool decodes = call.lowering().decoding != nullptr;
+    const ValueId read = decodes ? behind_earlier(call, x, sizes_.linear_conv_kernel_dim - 1) : x;
+    const graph::Conv conv{{1}, {1}, decodes ? graph::Padding::valid : graph::Padding::causal, channels, false, {}};
+    const Expression y(b, b.apply(conv, {read, kernel}));
     return y * y.unary(UnaryFn::sigmoid);
   }
   /// Divides vectors by their lengths.

@@ -49,6 +49,7 @@ struct DecodeOptions {
   Dim rows = 1, count = 1;        ///< number of rows and of new tokens in each: an input token_ids (rows, count) int32
   Dim entries = 1, capacity = 0;  ///< number of rows in the KV cache, and of positions in each
   std::optional<DType> cache_dtype;  ///< dtype of the KV cache; empty: the dtype of the keys and values
+  Dim kept = 1;                      ///< number of last tokens after each of which a recurrent state is kept
   bool sources = false;         ///< the graph has an input sources (rows, capacity) int32, see graph::CachedAttention
   bool every_position = false;  ///< logits are given for all positions instead of the last only
   bool hidden = false;          ///< the graph has an output hidden (rows, count, D)

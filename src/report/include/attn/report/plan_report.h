@@ -18,7 +18,7 @@ struct StepKernel {
   std::string why;   ///< the reason why other kernels were not selected, or ""
 };
 
-/// A part of the KV cache: the keys or the values of a layer.
+/// A state of a layer: its keys, its values, or a recurrent state with one position.
 struct CachedState {
   std::string name;  ///< name of the state: "transformer_layer_0/self_attention_layer/keys"
   DType dtype = DType::float32;
