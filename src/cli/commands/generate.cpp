@@ -118,7 +118,6 @@ struct GenerateCommand {
     read_specials();
     const auto how = loaded.model.image_prompt();
     const bool any_size = how && how->merge > 0;
-    if (any_size && !images.empty()) refuse_with_images();
     if (!loaded.model.decodes() || (any_size && !images.empty())) use_whole(loaded);
     if (any_size) patches_ = open::convert_patches(loaded, images, execution, common.console);
     generate::Request request = request_for(loaded.model);
@@ -198,16 +197,17 @@ struct GenerateCommand {
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
-  /// Rejects options that prompts with images of any size exclude, because they are lowered as whole sequences.
+  /// Rejects options that whole sequences with images do not support.
   void refuse_with_images() const {
-    if (sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive cannot be combined with --image");
-    if (cache_dtype) throw bad_usage("--cache-dtype cannot be combined with --image: such prompts have no KV cache");
-    if (!steering.files.empty()) throw bad_usage("--steer cannot be combined with --image");
+    const bool contrasts = sampler_.kind == SamplerKind::contrastive;
+    const char* const option = contrasts ? "--sampler contrastive" : cache_dtype ? "--cache-dtype" : "--steer";
+    if (contrasts || cache_dtype || !steering.files.empty())
+      throw bad_usage("{} cannot be combined with --image", option);
   }
 
   /// Opens a model whose sequences are run as a whole for each token. They have the fixed length of the model.
   void use_whole(const open::LoadedModel& loaded) {
+    if (loaded.model.decodes()) refuse_with_images();
     if (const auto task = loaded.model.task(); task && !task->predicts_tokens)
       throw bad_input("{}: a {} does not return next-token logits, so it cannot generate text", loaded.file,
                       loaded.model.class_name());
