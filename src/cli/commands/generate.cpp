@@ -190,12 +190,12 @@ struct GenerateCommand {
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
-  /// Rejects options that prompts with images of any size exclude, because they are lowered as whole sequences.
+  /// Rejects options that whole sequences with images do not support.
   void refuse_with_images() const {
-    if (sampler_.kind == SamplerKind::contrastive)
-      throw bad_usage("--sampler contrastive cannot be combined with --image");
-    if (cache_dtype) throw bad_usage("--cache-dtype cannot be combined with --image: such prompts have no KV cache");
-    if (!steering.files.empty()) throw bad_usage("--steer cannot be combined with --image");
+    const bool contrasts = sampler_.kind == SamplerKind::contrastive;
+    const char* const option = contrasts ? "--sampler contrastive" : cache_dtype ? "--cache-dtype" : "--steer";
+    if (contrasts || cache_dtype || !steering.files.empty())
+      throw bad_usage("{} cannot be combined with --image", option);
   }
 
   /// Opens a model whose sequences are run as a whole for each token. They have the fixed length of the model.

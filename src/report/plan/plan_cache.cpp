@@ -52,12 +52,9 @@ CacheSums sums_of(const DecoderCache& cache) {
 
 std::string cache_text(const DecoderCache& cache) {
   const CacheSums sums = sums_of(cache);
-  Table table{{{"Layer"},
-               {"Dtype"},
-               {"Bytes a token", Align::right},
-               {"Positions", Align::right},
-               {"Bytes", Align::right}},
-              {}};
+  Table table{
+      {{"Layer"}, {"Dtype"}, {"Bytes a token", Align::right}, {"Positions", Align::right}, {"Bytes", Align::right}},
+      {}};
   for (const CachedLayer& layer : layers_of(cache))
     table.rows.push_back({layer.name, std::string(name_of(layer.dtype)), with_commas(layer.token_bytes),
                           with_commas(layer.positions), with_commas(bytes_of_layer(cache, layer))});
