@@ -22,18 +22,29 @@ void expect_shape(const keras::MediaPrompt& how, const Shape& made, const std::s
         printable(file), made.str(), how.input, how.shape.str());
 }
 
+/// Returns an item with a single array.
+MediaItem item_of(const keras::MediaPrompt& how, const Tensor& array) {
+  MediaItem out;
+  out.arrays.push_back({std::string(how.input), array});
+  out.tokens = how.tokens;
+  return out;
+}
+
 MediaItem item_of(const keras::MediaPrompt& how, const open::AudioFeatures& sound, const std::string& file) {
   expect_shape(how, sound.features.shape(), file);
   const std::string input(how.input);
   const Tensor mask(DType::int32, {sound.features.shape()[0]});
   for (Dim i = 0; i < sound.valid; ++i) mask.set(i, 1);
-  const Dim tokens = how.merge > 0 ? (sound.valid + how.merge - 1) / how.merge : how.tokens;
-  return {{{input, sound.features, 0.0}, {input + "_mask", mask, 0.0}}, tokens, {}};
+  MediaItem out;
+  out.arrays.push_back({input, sound.features});
+  out.arrays.push_back({input + "_mask", mask});
+  out.tokens = how.merge > 0 ? (sound.valid + how.merge - 1) / how.merge : how.tokens;
+  return out;
 }
 
 MediaItem item_of(const keras::MediaPrompt& how, const open::ImagePatches& image, const std::string& file) {
   expect_shape(how, image.patches.shape(), file);
-  MediaItem out{{{std::string(how.input), image.patches, 0.0}}, how.tokens, {}};
+  MediaItem out = item_of(how, image.patches);
   if (how.merge == 0) {
     if (!image.positions)
       throw bad_input("{}: the model's converter gives patches without positions: it is that of another model",
@@ -63,7 +74,7 @@ std::vector<MediaItem> read_items(const keras::MediaPrompt& how, const std::vect
   }
   if (how.input == "images") {
     for (const Tensor& image : open::convert_images(loaded, files, "images", how.shape, execution, listener))
-      out.push_back({{{"images", image, 0.0}}, how.tokens, {}});
+      out.push_back(item_of(how, image));
     return out;
   }
   // KerasHub pads images with a fixed number of tokens to one size.

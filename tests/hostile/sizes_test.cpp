@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -156,6 +157,19 @@ TEST_CASE("sizes: integers of KerasHub's configs have 31 bits, so that products 
   CHECK(attempt({"summary", "-"}, gpt2("8", R"(, "dtype": {"module": "keras", "class_name": "DTypePolicy",
     "config": {"name": "float32"}, "registered_name": null, "shared_object_id": 139891664269968})"))
             .code == 0);
+}
+
+TEST_CASE("sizes: models of KerasHub with sizes of 2^31 and more neither overflow nor fill memory") {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(in_repository("tests/data/hostile/sizes"))) {
+    const std::string path = entry.path().string();
+    CAPTURE(path);
+    const Attempt result = attempt({"summary", path});
+    CHECK_MESSAGE((result.code == 0 || result.code == 3 || result.code == 4), result.err);
+    check_costs(result, kMostSeconds, std::int64_t{512} << 20);
+    ++count;
+  }
+  CHECK(count >= 20);
 }
 
 }  // namespace attn::test

@@ -32,6 +32,9 @@ inline constexpr Bounds kUpToOne{0.0, 1.0, "a number above 0 and up to 1", true}
 /// Returns the integer at `ref`. Throws Error (bad_input) if the value is not an integer from `least` to `most`.
 [[nodiscard]] std::int64_t integer_in(const Ref& ref, std::int64_t least, std::int64_t most);
 
+/// Returns the integer part of size · ratio. Throws Error (bad_input) unless it is from 0 to 2^31 − 1.
+[[nodiscard]] std::int64_t scaled_size(std::int64_t size, double ratio);
+
 /// The maximum of step counters and of options in steps.
 inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 

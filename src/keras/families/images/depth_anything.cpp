@@ -13,6 +13,7 @@
 #include "classes/layers/preprocessing/table.h"
 #include "classes/ops/expression.h"
 #include "classes/reading.h"
+#include "config/bounds.h"
 #include "families/blocks/images/vision_blocks.h"
 #include "families/blocks/layer_record.h"
 #include "families/model_family.h"
@@ -152,7 +153,7 @@ class DepthAnythingNeck final : public Convolving {
       }
       x = activated(call, fusion.of_sum, x);
       const double factor = i + 1 < stages() ? reassemble_factors[stages() - 2 - i].value : 2.0 * reassemble_factors[0];
-      x = interpolated(b, x, resized(rows, factor), resized(columns, factor));
+      x = interpolated(b, x, scaled_size(rows, factor), scaled_size(columns, factor));
       x = apply(call, *fusion.projection, {Call::result(x)})->id;
       out.emplace_back(Call::result(x));
     }
@@ -165,7 +166,6 @@ class DepthAnythingNeck final : public Convolving {
     Layer* projection = nullptr;
   };
   [[nodiscard]] std::size_t stages() const { return neck_hidden_dims.size(); }
-  static Dim resized(Dim size, double factor) { return static_cast<Dim>(static_cast<double>(size) * factor); }
   /// Returns x plus two convolutions of it, each behind relu.
   static ValueId activated(Call& call, const std::vector<Layer*>& convolutions, ValueId x) {
     Builder& b = call.builder();

@@ -12,6 +12,7 @@
 
 #include "classes/layers/preprocessing/table.h"
 #include "classes/ops/expression.h"
+#include "config/bounds.h"
 #include "families/blocks/images/vision_blocks.h"
 #include "families/blocks/images/windows.h"
 #include "families/blocks/layer_record.h"
@@ -193,7 +194,7 @@ class SwinTransformerBlock final : public Composite {
                         {"proj_drop", options.dropout_rate.value}});
     drop_path_ = &make("Dropout", "drop_path", "drop_path", keras::drop_path(drop_path));
     norm_2_ = norm("norm2");
-    const auto wide = static_cast<std::int64_t>(static_cast<double>(dim) * options.mlp_ratio);
+    const std::int64_t wide = scaled_size(dim, options.mlp_ratio);
     fc1_ = &make("Dense", "mlp/fc1", "mlp/fc1", {{"units", wide}, {"activation", "gelu"}});
     fc2_ = &make("Dense", "mlp/fc2", "mlp/fc2", {{"units", dim}});
     dropout_ = &make("Dropout", "mlp/dropout", "mlp/dropout", {{"rate", options.dropout_rate.value}});

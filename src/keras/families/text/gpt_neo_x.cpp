@@ -9,6 +9,7 @@
 #include "classes/composite.h"
 #include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/rotary.h"
+#include "config/bounds.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/decoders/decoder_block.h"
 #include "families/blocks/tokens.h"
@@ -81,7 +82,7 @@ class GPTNeoXAttention final : public HeadAttention {
 
  private:
   [[nodiscard]] Dim size() const { return hidden_dim / num_heads; }
-  [[nodiscard]] Dim turning() const { return static_cast<Dim>(static_cast<double>(size()) * rotary_percentage); }
+  [[nodiscard]] Dim turning() const { return scaled_size(size(), rotary_percentage); }
 
   static ValueId features(graph::Builder& b, ValueId x, Dim from, Dim to) {
     graph::Slice some;

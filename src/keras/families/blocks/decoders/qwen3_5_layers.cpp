@@ -14,6 +14,7 @@
 #include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/rotary.h"
 #include "classes/ops/expression.h"
+#include "config/bounds.h"
 #include "families/blocks/recurrence.h"
 #include "families/blocks/rms_norm.h"
 
@@ -137,7 +138,7 @@ class Qwen3_5Attention final : public HeadAttention {
 
  private:
   [[nodiscard]] ValueId turned_in_part(Call& call, const Expression& x) const {
-    const Dim size = head_dim, turning = static_cast<Dim>(static_cast<double>(size) * partial_rotary_factor);
+    const Dim size = head_dim, turning = scaled_size(size, partial_rotary_factor);
     const Rotary rotary{inverse_frequencies(rope_max_wavelength, turning, rope_scaling_factor)};
     const Expression part = features(x, 0, turning);
     const TensorPtr positions = mrope_section ? call.optional_tensor("position_ids") : nullptr;

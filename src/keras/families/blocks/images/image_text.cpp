@@ -81,6 +81,8 @@ std::optional<std::vector<Shape>> PatchEmbedding::symbolic_shapes(Call& call) {
 }
 
 int add_position_ids(Weights& w, std::int64_t count, bool counted) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  if (count > kMost) throw bad_input("{} positions are not accepted: there may be up to {}", count, kMost);
   graph::Initializer initializer = Initializer("zeros").value;
   if (counted) {
     initializer = Initializer("constant").value;

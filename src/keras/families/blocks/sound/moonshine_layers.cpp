@@ -11,7 +11,9 @@
 #include "classes/layers/attention/cached_attention.h"
 #include "classes/layers/attention/head_attention.h"
 #include "classes/layers/attention/padding_mask.h"
+#include "classes/layers/attention/rotary.h"
 #include "classes/ops/expression.h"
+#include "config/bounds.h"
 #include "families/blocks/automatic_names.h"
 #include "families/blocks/sound/audio_converters.h"
 #include "model/assembled_model.h"
@@ -91,7 +93,8 @@ class MoonshineRotaryEmbedding final : public Layer {
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
 
   void build(Weights& w, Call&) override {
-    const Dim half = static_cast<Dim>(static_cast<double>(head_dim) * partial_rotary_factor) / 2;
+    const Dim half = scaled_size(head_dim, partial_rotary_factor) / 2;
+    check_turning(2 * half);
     if (half < 1)
       throw bad_input("{} of {} features of a head are rotated; expected at least two", partial_rotary_factor.value,
                       head_dim.value)
