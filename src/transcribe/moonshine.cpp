@@ -38,8 +38,7 @@ class Moonshine final : public Transcriber {
   Moonshine(const TranscriberParts& parts, open::AudioConverter converter)
       : parts_(parts),
         converter_(std::move(converter)),
-        capacity_(capacity_of(parts.loaded)),
-        decoder_(parts.backend, parts.loaded, parts.execution, parts.listener, capacity_, 1, 1) {
+        decoder_(parts.backend, parts.loaded, parts.execution, parts.listener, capacity_of(parts.loaded), 1, 1) {
     if (converter_.window()) throw bad_input("{}: the converter of sound is not Moonshine's", parts_.loaded.file);
     if (!parts_.tokenizer.specials().start) throw bad_input("{}: the tokenizer has no start token", parts_.loaded.file);
     const TranscribeOptions& options = parts_.options;
@@ -47,14 +46,15 @@ class Moonshine final : public Transcriber {
       throw bad_usage("a Moonshine model has no languages, tasks, timestamps and beams");
   }
 
-  [[nodiscard]] Transcript transcribe(const io::Audio& audio) override {
+  [[nodiscard]] Transcript transcribe(const io::Audio& audio, std::string_view name) override {
     const Tensor samples = io::resampled(audio.samples, audio.rate, converter_.rate());
     const double rate = converter_.rate();
     const Dim count = samples.shape()[0], window = kWindowSeconds * static_cast<Dim>(rate);
     Transcript out;
     out.seconds = static_cast<double>(audio.samples.shape()[0]) / static_cast<double>(audio.rate);
     if (static_cast<double>(count) < kLeastSeconds * rate)
-      throw bad_input("the sound has {:.3f} seconds; a Moonshine model needs {}", out.seconds, kLeastSeconds);
+      throw bad_input("{}: the sound has {:.3f} seconds; a Moonshine model needs {}", printable(name), out.seconds,
+                      kLeastSeconds);
     for (Dim at = 0; at < count; at += window) {
       throw_if_stopped();
       // A rest that is too short joins the window before.
@@ -72,7 +72,7 @@ class Moonshine final : public Transcriber {
     const tokenizers::SpecialIds& special = parts_.tokenizer.specials();
     Search how;
     how.prompt = {*special.start};
-    how.max_length = std::min(capacity_, 1 + parts_.options.max_new_tokens.value_or(capacity_));
+    how.max_length = decoder_.max_length(1, parts_.options.max_new_tokens);
     how.end = special.end.value_or(-1);
     const double rate = converter_.rate();
     Segment out{static_cast<double>(first) / rate, static_cast<double>(last) / rate, {}, {}};
@@ -84,7 +84,6 @@ class Moonshine final : public Transcriber {
 
   TranscriberParts parts_;
   open::AudioConverter converter_;
-  Dim capacity_;
   WindowDecoder decoder_;
 };
 

@@ -6,7 +6,8 @@ namespace attn::transcribe {
 
 Parts split(std::span<const Id> tokens, const WhisperTokens& special, Id steps) {
   const Id first = special.first_timestamp();
-  const auto step_of = [&](std::size_t at) { return std::min(tokens[at] - first, steps); };
+  // The first part begins with the window if the model omits its timestamp.
+  const auto step_of = [&](std::size_t at) { return std::clamp<Id>(tokens[at] - first, 0, steps); };
   const auto is_time = [&](std::size_t at) { return tokens[at] >= first; };
   const std::size_t count = tokens.size();
   const bool ends_alone = count >= 2 && is_time(count - 1) && !is_time(count - 2);
@@ -22,16 +23,17 @@ Parts split(std::span<const Id> tokens, const WhisperTokens& special, Id steps) 
     out.next = steps;
     return out;
   }
+  const std::size_t last = ends.back();
   if (ends_alone) ends.push_back(count);
   std::size_t from = 0;
   for (const std::size_t end : ends) {
-    out.parts.push_back(
-        {step_of(from),
-         step_of(end - 1),
-         {tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(end)}});
+    // The last part also has the timestamp that opens an unfinished part.
+    const std::size_t most = !ends_alone && end == last ? end + 1 : end;
+    const auto part = tokens.subspan(from, most - from);
+    out.parts.push_back({step_of(from), step_of(end - 1), {part.begin(), part.end()}});
     from = end;
   }
-  out.next = ends_alone ? steps : step_of(ends.back() - 2);
+  out.next = ends_alone ? steps : step_of(last - 1);
   return out;
 }
 

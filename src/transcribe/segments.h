@@ -20,7 +20,8 @@ struct Parts {
 };
 
 /// Splits the tokens of a window of `steps`, without an end token, as transformers' long-form generation does: between
-/// consecutive timestamps. The next window begins at the last timestamp, unless the model ends the window with it.
+/// consecutive timestamps. The next window begins at the end of the last part, unless the model ends the window with a
+/// single timestamp.
 [[nodiscard]] Parts split(std::span<const Id> tokens, const WhisperTokens& special, Id steps);
 
 }  // namespace attn::transcribe

@@ -17,7 +17,6 @@ namespace attn::transcribe {
 namespace {
 
 constexpr std::int64_t kUsualLength = 448;
-constexpr Dim kLongestPrompt = 4;
 
 class Whisper final : public Transcriber {
  public:
@@ -25,9 +24,9 @@ class Whisper final : public Transcriber {
       : parts_(parts),
         converter_(std::move(converter)),
         tokens_(whisper_tokens(parts.loaded, parts.tokenizer)),
-        capacity_(generate::within_positions(parts.loaded.model, tokens_.max_length.value_or(kUsualLength))),
-        decoder_(parts.backend, parts.loaded, parts.execution, parts.listener, capacity_, parts.options.num_beams,
-                 std::min<Dim>(kLongestPrompt, capacity_)) {
+        decoder_(parts.backend, parts.loaded, parts.execution, parts.listener,
+                 generate::within_positions(parts.loaded.model, tokens_.max_length.value_or(kUsualLength)),
+                 parts.options.num_beams, tokens_.longest_prompt()) {
     if (!converter_.window()) throw bad_input("{}: the converter of sound is not Whisper's", parts_.loaded.file);
     decoder_.require(*converter_.features(), converter_.source());
     const TranscribeOptions& options = parts_.options;
@@ -37,7 +36,7 @@ class Whisper final : public Transcriber {
       throw bad_usage("`task` translate: the model knows only English");
   }
 
-  [[nodiscard]] Transcript transcribe(const io::Audio& audio) override {
+  [[nodiscard]] Transcript transcribe(const io::Audio& audio, std::string_view /*name*/) override {
     const Tensor samples = io::resampled(audio.samples, audio.rate, converter_.rate());
     const Dim count = samples.shape()[0], window = *converter_.window();
     Transcript out;
@@ -90,8 +89,7 @@ class Whisper final : public Transcriber {
     const bool timestamps = parts_.options.timestamps;
     Search how;
     how.prompt = prompt(language);
-    const auto given = static_cast<Dim>(how.prompt.size());
-    how.max_length = std::min(capacity_, given + parts_.options.max_new_tokens.value_or(capacity_));
+    how.max_length = decoder_.max_length(std::ssize(how.prompt), parts_.options.max_new_tokens);
     how.end = tokens_.end;
     how.beams = parts_.options.num_beams;
     const WhisperRules rules(tokens_, timestamps, how.prompt.size());
@@ -118,7 +116,6 @@ class Whisper final : public Transcriber {
   TranscriberParts parts_;
   open::AudioConverter converter_;
   WhisperTokens tokens_;
-  Dim capacity_;
   WindowDecoder decoder_;
   std::optional<std::pair<std::string, Id>> language_;
 };

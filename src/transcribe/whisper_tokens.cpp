@@ -89,6 +89,13 @@ class Rules {
   [[nodiscard]] std::optional<Id> id(const char* key) const {
     return has(key) ? std::optional(id_of(json_[key], key)) : std::nullopt;
   }
+  /// Returns a number of tokens, which must exceed those of the prompt.
+  [[nodiscard]] std::optional<std::int64_t> length(const char* key, std::int64_t prompt) const {
+    if (!has(key)) return std::nullopt;
+    if (!json_[key].is_number_integer() || json_[key].get<std::int64_t>() <= prompt)
+      throw bad_input("{}: '{}' must be an integer > {}, the number of tokens of the prompt", place_, key, prompt);
+    return json_[key].get<std::int64_t>();
+  }
   [[nodiscard]] bool is_false(const char* key) const { return has(key) && json_[key] == false; }
 
  private:
@@ -111,7 +118,7 @@ void take_rules(const Rules& rules, WhisperTokens& tokens) {
     tokens.suppressed = rules.ids("suppress_tokens");
     tokens.suppressed_at_begin = rules.ids("begin_suppress_tokens");
     tokens.most_initial = rules.id("max_initial_timestamp_index");
-    tokens.max_length = rules.id("max_length");
+    tokens.max_length = rules.length("max_length", tokens.longest_prompt());
     return;
   }
   tokens.most_initial = kMostInitial;

@@ -24,6 +24,11 @@ struct WhisperTokens {
 
   /// Returns the timestamp of the beginning of a window; the following ids are later.
   [[nodiscard]] Id first_timestamp() const { return no_timestamps + 1; }
+  /// Returns the number of tokens of the longest prompt: start, language, task, no timestamps.
+  [[nodiscard]] std::int64_t longest_prompt() const {
+    const bool has_task = !languages.empty() && (transcribe || translate);
+    return 2 + (languages.empty() ? 0 : 1) + (has_task ? 1 : 0);
+  }
 };
 
 /// Finds the tokens by their names, and the rules in generation_config.json of a Hugging Face folder; a preset of

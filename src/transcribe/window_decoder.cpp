@@ -1,5 +1,6 @@
 #include "window_decoder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -7,6 +8,21 @@
 #include "attn/generate/open_decoder.h"
 
 namespace attn::transcribe {
+
+WindowDecoder::WindowDecoder(const backends::Backend& backend, const open::LoadedModel& loaded,
+                             const open::Execution& execution, const open::Listener& listener, Dim capacity,
+                             Dim branches, Dim prompt)
+    : backend_(backend),
+      loaded_(loaded),
+      execution_(execution),
+      listener_(listener),
+      capacity_(capacity),
+      branches_(branches),
+      prompt_(prompt) {
+  if (capacity <= prompt)
+    throw bad_input("{}: the model reads at most {} tokens, but its prompt has {}; expected more", loaded.file,
+                    capacity, prompt);
+}
 
 void WindowDecoder::require(const Shape& features, const std::string& source) const {
   generate::StepShape shape;
@@ -19,6 +35,10 @@ void WindowDecoder::require(const Shape& features, const std::string& source) co
     if (const graph::Value& input = step.value(id); input.name == "encoder_features" && input.shape[2] != features[1])
       throw bad_input("{}: the converter makes {} features of each frame, but the model reads {}", printable(source),
                       features[1], input.shape[2]);
+}
+
+Dim WindowDecoder::max_length(Dim prompt, std::optional<std::int64_t> max_new_tokens) const {
+  return prompt + std::min(max_new_tokens.value_or(capacity_), capacity_ - prompt);
 }
 
 void WindowDecoder::encode(const Tensor& features) {

@@ -1,7 +1,9 @@
 // Generates the tokens of a window of sound.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,20 +20,16 @@ namespace attn::transcribe {
 class WindowDecoder {
  public:
   /// `capacity`: maximum tokens of a window; `prompt`: the longest prompt. The other arguments must outlive this.
+  /// Throws Error (bad_input) unless the capacity exceeds the prompt.
   WindowDecoder(const backends::Backend& backend, const open::LoadedModel& loaded, const open::Execution& execution,
-                const open::Listener& listener, Dim capacity, Dim branches, Dim prompt)
-      : backend_(backend),
-        loaded_(loaded),
-        execution_(execution),
-        listener_(listener),
-        capacity_(capacity),
-        branches_(branches),
-        prompt_(prompt) {}
+                const open::Listener& listener, Dim capacity, Dim branches, Dim prompt);
 
   /// Throws Error (bad_input) if the model does not read features of this length and width, which a converter of
   /// `source` makes.
   void require(const Shape& features, const std::string& source) const;
 
+  /// Returns the maximum length of a sequence, including `prompt` tokens, with at most `max_new_tokens` after them.
+  [[nodiscard]] Dim max_length(Dim prompt, std::optional<std::int64_t> max_new_tokens) const;
   /// Returns the result of a search for the encoder's features (1, length, width).
   [[nodiscard]] std::vector<Token> decode(const Tensor& features, const Search& how);
   /// Returns the logits of the token after the prompt.

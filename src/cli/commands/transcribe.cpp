@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,12 +67,19 @@ struct TranscribeCommand {
         model, loaded.model.class_name(), tokenizer->class_name(), open::weights_origin(loaded, execution), files,
         {},    words.translate,           words.timestamps};
     Progress progress(common.console, "transcribing", static_cast<double>(files.size()));
-    for (const std::string& file : files) {
-      report.transcripts.push_back(transcriber->transcribe(io::read_audio(file)));
-      progress.advance(1);
+    std::exception_ptr failure;  // is reported after the transcripts of the files before it
+    try {
+      for (const std::string& file : files) {
+        report.transcripts.push_back(transcriber->transcribe(io::read_audio(file), file));
+        progress.advance(1);
+      }
+    } catch (const Error&) {
+      if (report.transcripts.empty()) throw;
+      failure = std::current_exception();
     }
     if (srt) write_result(report::subtitles(report.transcripts.front()), srt);
     if (srt != "-") common.write(report::render(common.form(), report), Formatting::model_text);
+    if (failure) std::rethrow_exception(failure);
     return static_cast<int>(ExitCode::done);
   }
 };

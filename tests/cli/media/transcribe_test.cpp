@@ -1,6 +1,7 @@
 // attn transcribe, against tokens that transformers generates (tests/oracle/make_transcribe_cases.py).
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,16 @@ using nlohmann::json;
 namespace {
 
 std::string sound_case(const std::string& name) { return in_repository("tests/data/transcribe/") + name; }
+
+/// Copies a folder of tests/data/transcribe to `place` with a changed field of one of its JSON files.
+void copy_with(const std::string& model, const std::string& place, const std::string& file, const std::string& field,
+               const json& value) {
+  std::filesystem::copy(sound_case(model), place, std::filesystem::copy_options::recursive);
+  const std::string path = place + "/" + file;
+  json changed = json::parse(read_text(path));
+  changed[field] = value;
+  std::ofstream(path) << changed.dump();
+}
 
 /// Returns the token ids of all segments.
 std::vector<int> tokens_of(const json& result) {
@@ -72,17 +83,81 @@ TEST_CASE("transcribe: subtitles have numbers, times and texts") {
   if (!text.empty()) CHECK(text.starts_with("1\n00:00:0"));
 }
 
+TEST_CASE("transcribe: a window with only timestamps ends at the last pair, and the next one begins there") {
+  const TemporaryFolder folder;
+  constexpr int kTokens = 375, kTime = 300;  // 0.52 seconds
+  json suppressed = json::array();
+  for (int id = 0; id < kTokens; ++id)
+    if (id != kTime) suppressed.push_back(id);
+  copy_with("whisper", folder / "times", "generation_config.json", "suppress_tokens", suppressed);
+  const Result result = run_attn({"transcribe", folder / "times", sound_case("speech.wav"), "-n", "2", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json segments = json::parse(result.out)["results"][0]["segments"];
+  REQUIRE(segments.size() == 3);
+  CHECK(segments[0]["start"].get<double>() == doctest::Approx(0.52));
+  CHECK(segments[0]["token_ids"] == json({kTime, kTime}));
+  CHECK(segments[1]["start"].get<double>() == doctest::Approx(1.04));
+}
+
+TEST_CASE("transcribe: the largest --max-new-tokens changes nothing") {
+  for (const char* model : {"whisper", "moonshine"}) {
+    const std::vector<std::string> words = {"transcribe", sound_case(model), sound_case("speech.wav"), "--json"};
+    std::vector<std::string> limited = words;
+    limited.insert(limited.end(), {"--max-new-tokens", "9223372036854775807"});
+    const Result result = run_attn(words);
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    CHECK(run_attn(limited).out == result.out);
+  }
+}
+
+TEST_CASE("transcribe: a 'max_length' that the prompt fills is an error of generation_config.json") {
+  const TemporaryFolder folder;
+  const auto run_with = [&](const char* model, const json& value) {
+    const std::string place = folder / (model + value.dump());
+    copy_with(model, place, "generation_config.json", "max_length", value);
+    return run_attn({"transcribe", place, sound_case("speech.wav")});
+  };
+  for (const json& value : {json(-1), json(0), json(1), json(4), json("5"), json(5.5)}) {
+    const Result result = run_with("whisper", value);
+    CAPTURE(value.dump());
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, "generation_config.json: 'max_length' must be an integer > 4"));
+  }
+  CHECK(contains(run_with("moonshine", 1).err, "generation_config.json: 'max_length' must be an integer > 1"));
+  copy_with("whisper", folder / "positions", "config.json", "max_target_positions", 4);
+  const Result positions = run_attn({"transcribe", folder / "positions", sound_case("speech.wav")});
+  CHECK(positions.code == 3);
+  CHECK(contains(positions.err, "config.json: the model reads at most 4 tokens, but its prompt has 4; expected more"));
+  CHECK(run_with("whisper", 5).code == 0);
+  CHECK(run_with("whisper", std::int64_t{9223372036854775807}).code == 0);
+}
+
+TEST_CASE("transcribe: an error names its file, and follows the transcripts of the files before it") {
+  const TemporaryFolder folder;
+  const std::string speech = sound_case("speech.wav"), brief = in_repository("tests/data/audio/pcm_16.wav");
+  const Result whole = run_attn({"transcribe", sound_case("moonshine"), speech, "--json"});
+  REQUIRE_MESSAGE(whole.code == 0, whole.err);
+  const Result result = run_attn({"transcribe", sound_case("moonshine"), speech, brief, speech, "--json"});
+  CHECK(result.code == 3);
+  CHECK(contains(result.err, brief + ": the sound has"));
+  CHECK(result.out == whole.out);
+  const Result written = run_attn(
+      {"transcribe", sound_case("moonshine"), speech, folder / "absent.wav", "--json", "-o", folder / "result.json"});
+  CHECK(written.code == 3);
+  CHECK(contains(written.err, "absent.wav"));
+  CHECK(read_text(folder / "result.json") == whole.out);
+  const Result first = run_attn({"transcribe", sound_case("moonshine"), brief, speech});
+  CHECK(first.code == 3);
+  CHECK(first.out.empty());
+}
+
 TEST_CASE("transcribe: wrong models, sounds and options are errors with a way out") {
   const TemporaryFolder folder;
   std::filesystem::copy(sound_case("whisper"), folder / "deaf", std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder / "deaf/preprocessor_config.json");
   const auto other_converter = [&](const std::string& key, int value) {
-    const std::string place = folder / (key + std::to_string(value));
-    std::filesystem::copy(sound_case("whisper"), place, std::filesystem::copy_options::recursive);
-    const std::string config = place + "/preprocessor_config.json";
-    json changed = json::parse(read_text(config));
-    changed[key] = value;
-    std::ofstream(config) << changed.dump();
+    std::string place = folder / (key + std::to_string(value));
+    copy_with("whisper", place, "preprocessor_config.json", key, value);
     return place;
   };
   const std::string gpt2 = in_repository("tests/data/generation/gpt2/preset");

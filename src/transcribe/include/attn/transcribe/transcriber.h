@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/backends/backend.h"
 #include "attn/io/audio.h"
@@ -27,9 +28,9 @@ struct TranscribeOptions {
 class Transcriber {
  public:
   virtual ~Transcriber() = default;
-  /// Transcribes a sound at any rate, in windows of the model's length. Throws Error (bad_input) for a sound that is
-  /// too short, and the errors of generate::generate.
-  [[nodiscard]] virtual Transcript transcribe(const io::Audio& audio) = 0;
+  /// Transcribes a sound at any rate, in windows of the model's length. `name` is for messages. Throws Error
+  /// (bad_input) for a sound that is too short, and the errors of generate::generate.
+  [[nodiscard]] virtual Transcript transcribe(const io::Audio& audio, std::string_view name) = 0;
 
   /// Opens the parts of a model: its converter of sound, its tokenizer, and its special tokens. The arguments must
   /// outlive the transcriber. Throws Error: of bad_input if the model does not transcribe or a part is missing, of
