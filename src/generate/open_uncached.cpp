@@ -1,5 +1,7 @@
 #include "attn/generate/open_uncached.h"
 
+#include <algorithm>
+
 #include "attn/base/error.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
@@ -12,7 +14,9 @@ namespace attn::generate {
 namespace {
 
 /// Returns whether the model's whole texts may contain images.
-bool reads_images(const keras::Model& model) { return !model.decodes() && !model.media_prompts().empty(); }
+bool reads_images(const keras::Model& model) {
+  return std::ranges::any_of(model.media_prompts(), &keras::MediaPrompt::needs_whole_sequences);
+}
 
 }  // namespace
 
@@ -42,8 +46,10 @@ std::unique_ptr<UncachedDecoder> open_uncached(const backends::Backend& backend,
   lower.sequence_length = sequences.length;
   std::vector<NamedTensor> arrays;
   if (reads_images(loaded.model)) {
-    arrays = image_embeddings(backend, loaded, media.kinds().front(), static_cast<Dim>(rows), branches,
-                              sequences.length, execution, listener);
+    for (const Media& images : media.kinds())
+      if (images.how.needs_whole_sequences())
+        arrays = image_embeddings(backend, loaded, images, static_cast<Dim>(rows), branches, sequences.length,
+                                  execution, listener);
     lower.image_rows = arrays.empty() ? 0 : arrays.front().tensor.shape()[0];
   }
   graph::Graph graph = loaded.model.lower(lower);

@@ -35,9 +35,8 @@ bool PromptMedia::is_empty() const {
 }
 
 bool PromptMedia::reads_whole_sequences() const {
-  return std::ranges::any_of(kinds_, [](const Media& media) {
-    return media.how.modality == keras::Modality::image && media.how.merge > 0 && !media.items.empty();
-  });
+  return std::ranges::any_of(
+      kinds_, [](const Media& media) { return media.how.needs_whole_sequences() && !media.items.empty(); });
 }
 
 std::vector<Token> PromptMedia::encoded(std::string_view text, const tokenizers::Tokenizer& tokenizer,

@@ -28,6 +28,8 @@ struct MediaPrompt {
   bool cuts_text = false;
 
   [[nodiscard]] bool begins_prompt() const { return mark.empty(); }
+  /// Returns whether these are images of any size. Decode steps do not read them.
+  [[nodiscard]] bool needs_whole_sequences() const { return modality == Modality::image && merge > 0; }
 };
 
 /// The patches of an image of any size.
