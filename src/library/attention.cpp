@@ -68,7 +68,8 @@ void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& hea
       throw bad_usage("`item` {}: there are {} in the batch, counted from 0", heads.item, layout.items);
     if (heads.head && *heads.head < layout.heads) return;
   }
-  if (heads.head) throw bad_usage("`head` {}: the layers have {}, counted from 0", *heads.head, report::counted(most, "head"));
+  if (heads.head)
+    throw bad_usage("`head` {}: the layers have {}, counted from 0", *heads.head, report::counted(most, "head"));
 }
 
 /// Returns one example of the input that is an image, (batch, height, width, 1 or 3), scaled from its darkest to its

@@ -89,7 +89,8 @@ struct CommandGroup {
 };
 constexpr std::array kGroups = {
     CommandGroup{"inspect a model", "summary explain validate plan plot heatmap report"},
-    CommandGroup{"run and train a model", "run grad train evaluate compare bench generate score tokenize embed transcribe"},
+    CommandGroup{"run and train a model",
+                 "run grad train evaluate compare bench generate score tokenize embed transcribe"},
     CommandGroup{"read and write files", "get-config weights convert flatten-script init"},
     CommandGroup{"set up and diagnose", "demo devices doctor completion man help"},
 };
