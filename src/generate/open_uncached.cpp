@@ -1,5 +1,7 @@
 #include "attn/generate/open_uncached.h"
 
+#include <algorithm>
+
 #include "attn/base/error.h"
 #include "attn/open/execution.h"
 #include "attn/open/inputs.h"
@@ -11,8 +13,12 @@
 namespace attn::generate {
 namespace {
 
-/// Returns whether the model's whole texts may contain images.
-bool reads_images(const keras::Model& model) { return !model.decodes() && !model.media_prompts().empty(); }
+/// Returns whether the model's whole texts may contain images, which have any size.
+bool reads_images(const keras::Model& model) {
+  return std::ranges::any_of(model.media_prompts(), [](const keras::MediaPrompt& how) {
+    return how.modality == keras::Modality::image && how.merge > 0;
+  });
+}
 
 }  // namespace
 
