@@ -42,9 +42,9 @@ Tensor padded(const Tensor& image, Dim height, Dim width) {
 /// A conversion that was compiled for images of one size.
 struct ImageConverter::Prepared {
   Dim height, width;
-  std::int64_t bytes;  ///< bytes of the pixels, of the input and of copied results
+  std::int64_t bytes;  ///< bytes of the pixels and of copied results
   PixelView view;
-  DType dtype;
+  Tensor input;  ///< for all images, because the session keeps the last one
   run::Session session;
 };
 
@@ -80,17 +80,17 @@ void ImageConverter::prepare(const std::string& file, Dim height, Dim width, con
   lower.batch = 1;
   graph::Graph graph = layer.model.lower(lower);
   const PixelView view(height, width, channels_first_, graph);
-  const DType dtype = graph.value(graph.inputs.front()).dtype;
-  std::int64_t others = height * width * 3;
+  const graph::Value input = graph.value(graph.inputs.front());
+  std::int64_t bytes = height * width * 3;
   for (const graph::Output& output : graph.outputs)
-    others += graph.value(output.value).shape.size() * bytes_of(DType::float32);
+    bytes += graph.value(output.value).shape.size() * bytes_of(DType::float32);
   Execution here;
   here.threads = execution.threads;
   const auto backend = open_backend(here.device, here.backend, kIgnored);
   run::Planned planned = run::plan_for(*backend, std::move(graph));
-  require(plan::sum_of_bytes({backend->memory_needed(planned.plan, here.compile_options()), others}));
+  require(plan::sum_of_bytes({backend->memory_needed(planned.plan, here.compile_options()), bytes}));
   prepared_ =
-      std::make_unique<Prepared>(Prepared{height, width, others + planned.plan.input_bytes, view, dtype,
+      std::make_unique<Prepared>(Prepared{height, width, bytes, view, Tensor(input.dtype, input.shape),
                                           run::Session(*backend, std::move(planned), {}, here.compile_options())});
 }
 
@@ -99,9 +99,9 @@ Tensor ImageConverter::read(const std::string& file, const Execution& execution)
 }
 
 std::vector<NamedTensor> ImageConverter::run(Tensor pixels) {
-  const std::vector<Tensor> inputs{prepared_->view.numbers(pixels, prepared_->dtype)};
-  pixels = Tensor();  // two copies of a large image would be in memory
-  prepared_->session.run(inputs);
+  prepared_->view.copy(pixels, prepared_->input);
+  pixels = Tensor();  // the input replaces them
+  prepared_->session.run({&prepared_->input, 1});
   return prepared_->session.outputs();
 }
 

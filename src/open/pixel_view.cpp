@@ -75,10 +75,9 @@ bool PixelView::apply(const graph::Op& op) {
   return true;
 }
 
-Tensor PixelView::numbers(const Tensor& pixels, DType dtype) const {
+void PixelView::copy(const Tensor& pixels, const Tensor& input) const {
   // Without blocks, a transposed image would touch another page for each of its elements.
   constexpr Dim kBlock = 256;
-  Tensor out(dtype, shape_);
   const std::uint8_t* const from = pixels.as<std::uint8_t>().data() + first_;
   const Dim rows = shape_[1], columns = shape_[2], cells = shape_[3];
   const auto fill = [&](const auto& put) {
@@ -91,12 +90,11 @@ Tensor PixelView::numbers(const Tensor& pixels, DType dtype) const {
       }
     }
   };
-  if (dtype == DType::float32) {
-    fill([to = out.as<float>().data()](Dim at, std::uint8_t value) { to[at] = value; });
+  if (input.dtype() == DType::float32) {
+    fill([to = input.as<float>().data()](Dim at, std::uint8_t value) { to[at] = value; });
   } else {
-    fill([&](Dim at, std::uint8_t value) { out.set(at, value); });
+    fill([&](Dim at, std::uint8_t value) { input.set(at, value); });
   }
-  return out;
 }
 
 }  // namespace attn::open

@@ -19,8 +19,8 @@ class PixelView {
   /// the input has the shape and the dtype of their result.
   PixelView(Dim height, Dim width, bool channels_first, graph::Graph& graph);
 
-  /// Returns the pixels (height, width, 3) uint8 as the input of the graph.
-  [[nodiscard]] Tensor numbers(const Tensor& pixels, DType dtype) const;
+  /// Copies pixels (height, width, 3) uint8 to the input of the graph.
+  void copy(const Tensor& pixels, const Tensor& input) const;
 
  private:
   /// Changes the view as the operation would change an array. Returns false if no view has its result.
