@@ -228,7 +228,7 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
 
 TEST_CASE("generate: images whose patches the model cannot place are rejected before the run") {
   const std::string model = kCases + "gemma4/preset", prompt = "a <|image|> b";
-  for (const auto& [name, size] : {std::pair("long", "12 columns"), {"narrow", "24 rows"}}) {
+  for (const auto& [name, size] : {std::pair("long", "236 columns and 2 rows"), {"narrow", "2 columns and 236 rows"}}) {
     const std::string image = kPictures + "large/" + name + ".png";
     const Result run = run_attn({"generate", model, "--prompt", prompt, "--image", image});
     CAPTURE(run.err);
