@@ -1,5 +1,7 @@
 #include "media_items.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -20,6 +22,21 @@ void expect_shape(const keras::MediaPrompt& how, const Shape& made, const std::s
         "{}: the model's converter gives {}, but the input '{}' takes {}: the converter is that of another "
         "model",
         printable(file), made.str(), how.input, how.shape.str());
+}
+
+/// Throws Error (bad_input) if a patch is in a column or a row for which the model has no position.
+void expect_positions(const keras::MediaPrompt& how, const Tensor& positions, const std::string& file) {
+  std::int64_t columns = 0, rows = 0;
+  for (Dim i = 0; i < positions.shape()[0]; ++i) {
+    columns = std::max(columns, static_cast<std::int64_t>(positions.at(2 * i)) + 1);
+    rows = std::max(rows, static_cast<std::int64_t>(positions.at(2 * i + 1)) + 1);
+  }
+  const std::int64_t most = how.position_embedding_size;
+  if (most > 0 && std::max(columns, rows) > most)
+    throw bad_input(
+        "{}: the model's converter cuts the image into {} columns and {} rows of patches, but the model has positions "
+        "for {} of each: crop the image to a ratio of height and width that is closer to 1",
+        printable(file), columns, rows, most);
 }
 
 /// Returns an item with a single array.
@@ -49,6 +66,7 @@ MediaItem item_of(const keras::MediaPrompt& how, const open::ImagePatches& image
     if (!image.positions)
       throw bad_input("{}: the model's converter gives patches without positions: it is that of another model",
                       printable(file));
+    expect_positions(how, *image.positions, file);
     out.arrays.push_back({"pixel_position_ids", *image.positions, -1.0});
     return out;
   }

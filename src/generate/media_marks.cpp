@@ -95,8 +95,13 @@ std::vector<MediaPlace> places_of(const Media& media, const std::vector<std::vec
   if (how.begins_prompt()) return first_places(media, prompts.size());
   std::optional<Token> placeholder;
   if (tokenizer != nullptr) placeholder = tokenizer->id(how.placeholder);
+  if (tokenizer == nullptr && !media.items.empty())
+    throw bad_usage("`{}` needs prompts of text, in which {} stands for {}; token ids have no such marks", words.field,
+                    how.mark, words.one);
   if (!placeholder && !media.items.empty())
-    throw bad_usage("`{}` needs prompts of text, and a tokenizer with the token {}", words.field, how.placeholder);
+    throw bad_input(
+        "`{}` needs a tokenizer with the token {}, and the model's has none: give the tokenizer's own files",
+        words.field, how.placeholder);
   std::vector<MediaPlace> out;
   if (!placeholder) return out;
   std::size_t marks = 0;  // includes those of missing items

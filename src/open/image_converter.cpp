@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -10,6 +11,10 @@
 #include "attn/io/json_text.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
+#include "attn/plan/bytes.h"
+#include "attn/run/memory.h"
+#include "attn/run/session.h"
+#include "pixel_view.h"
 #include "preset_converter.h"
 
 namespace attn::open {
@@ -17,27 +22,31 @@ namespace {
 
 const Silent kIgnored{};
 
-/// Returns pixels as float32, with the channels first if asked.
-Tensor floats_of(const Tensor& pixels, bool channels_first) {
-  const Dim height = pixels.shape()[0], width = pixels.shape()[1];
-  Tensor out(DType::float32, channels_first ? Shape{1, 3, height, width} : Shape{1, height, width, 3});
-  const std::uint8_t* const from = pixels.as<std::uint8_t>().data();
-  float* const to = out.as<float>().data();
-  for (Dim at = 0; at < height * width; ++at)
-    for (Dim c = 0; c < 3; ++c) to[channels_first ? c * height * width + at : 3 * at + c] = from[3 * at + c];
-  return out;
-}
-
 /// Returns a copy as float32, or of integers as int32.
 Tensor copied(const Tensor& result, const Shape& shape) {
-  const DType dtype = is_floating(result.dtype()) ? DType::float32 : DType::int32;
-  const Tensor numbers = result.cast(dtype);
-  Tensor out(dtype, shape);
-  std::memcpy(out.data(), numbers.data(), static_cast<std::size_t>(numbers.bytes()));
+  return result.cast(is_floating(result.dtype()) ? DType::float32 : DType::int32).reshaped(shape);
+}
+
+/// Returns the image with black margins at the right and at the bottom.
+Tensor padded(const Tensor& image, Dim height, Dim width) {
+  if (image.shape()[0] == height && image.shape()[1] == width) return image;
+  const Tensor out(DType::uint8, {height, width, 3});
+  const std::int64_t row = image.shape()[1] * 3;
+  for (Dim y = 0; y < image.shape()[0]; ++y)
+    std::memcpy(out.data() + y * width * 3, image.data() + y * row, static_cast<std::size_t>(row));
   return out;
 }
 
 }  // namespace
+
+/// A conversion that was compiled for images of one size.
+struct ImageConverter::Prepared {
+  Dim height, width;
+  std::int64_t bytes;  ///< bytes of the pixels and of copied results
+  PixelView view;
+  Tensor input;  ///< for all images, because the session keeps the last one
+  run::Session session;
+};
 
 ImageConverter::ImageConverter(std::string source, std::string config)
     : source_(std::move(source)), config_(std::move(config)) {
@@ -52,35 +61,52 @@ ImageConverter::ImageConverter(std::string source, std::string config)
   channels_first_ = has(json["config"], "data_format") && json["config"]["data_format"] == "channels_first";
 }
 
-void ImageConverter::prepare(const Shape& size, const Execution& execution) {
-  if (session_ && prepared_ == size) return;
-  session_.reset();
+ImageConverter::ImageConverter(ImageConverter&& other) noexcept = default;
+ImageConverter& ImageConverter::operator=(ImageConverter&& other) noexcept = default;
+ImageConverter::~ImageConverter() = default;
+
+void ImageConverter::prepare(const std::string& file, Dim height, Dim width, const Execution& execution) {
+  const auto require = [&](std::int64_t bytes) {
+    run::require_memory(fmt::format("{}: the conversion of {} by {} pixels takes", printable(file), width, height),
+                        static_cast<UInt128>(bytes), memory_limit(execution.memory_limit),
+                        [] { return "give a smaller image"; });
+  };
+  if (prepared_ && prepared_->height == height && prepared_->width == width) return require(prepared_->bytes);
+  prepared_.reset();
   keras::ReadOptions options;
-  options.input_shape = size;
+  options.input_shape = channels_first_ ? Shape{3, height, width} : Shape{height, width, 3};
   const LoadedModel layer = load_model(ModelText{source_, config_, options, {}}, ReadingOptions{}, kIgnored);
   keras::LowerOptions lower;
   lower.batch = 1;
   graph::Graph graph = layer.model.lower(lower);
+  const PixelView view(height, width, channels_first_, graph);
+  const graph::Value input = graph.value(graph.inputs.front());
+  std::int64_t bytes = height * width * 3;
+  for (const graph::Output& output : graph.outputs)
+    bytes += graph.value(output.value).shape.size() * bytes_of(DType::float32);
   Execution here;
   here.threads = execution.threads;
-  here.memory_limit = execution.memory_limit;
-  dtype_ = graph.value(graph.inputs.front()).dtype;
   const auto backend = open_backend(here.device, here.backend, kIgnored);
-  require_memory(layer, lower, graph, *backend, here);
-  session_.emplace(prepare_session(*backend, std::move(graph), {}, here.compile_options(), kIgnored));
-  prepared_ = size;
+  run::Planned planned = run::plan_for(*backend, std::move(graph));
+  require(plan::sum_of_bytes({backend->memory_needed(planned.plan, here.compile_options()), bytes}));
+  prepared_ =
+      std::make_unique<Prepared>(Prepared{height, width, bytes, view, Tensor(input.dtype, input.shape),
+                                          run::Session(*backend, std::move(planned), {}, here.compile_options())});
 }
 
-std::vector<NamedTensor> ImageConverter::run(const Tensor& pixels, const Execution& execution) {
-  const Dim height = pixels.shape()[0], width = pixels.shape()[1];
-  prepare(channels_first_ ? Shape{3, height, width} : Shape{height, width, 3}, execution);
-  const std::vector<Tensor> inputs{floats_of(pixels, channels_first_).cast(dtype_)};
-  session_->run(inputs);
-  return session_->outputs();
+Tensor ImageConverter::read(const std::string& file, const Execution& execution) {
+  return io::read_image(file, [&](Dim height, Dim width) { prepare(file, height, width, execution); });
 }
 
-Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution) {
-  const std::vector<NamedTensor> results = run(pixels, execution);
+std::vector<NamedTensor> ImageConverter::run(Tensor pixels) {
+  prepared_->view.copy(pixels, prepared_->input);
+  pixels = Tensor();  // the input replaces them
+  prepared_->session.run({&prepared_->input, 1});
+  return prepared_->session.outputs();
+}
+
+Tensor ImageConverter::convert(const std::string& file, const Execution& execution) {
+  const std::vector<NamedTensor> results = run(read(file, execution));
   if (results.size() != 1)
     throw bad_input("{}: the converter divides an image into patches, which only attn generate reads",
                     printable(source_));
@@ -88,8 +114,37 @@ Tensor ImageConverter::convert(const Tensor& pixels, const Execution& execution)
   return copied(results.front().tensor, {shape[1], shape[2], shape[3]});
 }
 
-ImagePatches ImageConverter::patches(const Tensor& pixels, const Execution& execution) {
-  const std::vector<NamedTensor> results = run(pixels, execution);
+ImagePatches ImageConverter::patches(const std::string& file, const Execution& execution) {
+  return patches_of(read(file, execution));
+}
+
+std::vector<ImagePatches> ImageConverter::padded_patches(const std::vector<std::string>& files,
+                                                         const Execution& execution, Work& work) {
+  std::vector<Tensor> images;
+  Dim height = 0, width = 0;
+  for (const std::string& file : files) {
+    images.push_back(io::read_image(file, [&](Dim own_height, Dim own_width) {
+      height = std::max(height, own_height);
+      width = std::max(width, own_width);
+      if (height > io::kMaxImagePixels / width)
+        throw bad_input("{}: images of {} by {} pixels, the common size of all, are too large", printable(file), height,
+                        width);
+      run::require_memory(fmt::format("{}: its {} by {} pixels take", printable(file), own_width, own_height),
+                          static_cast<UInt128>(own_height * own_width * 3), memory_limit(execution.memory_limit),
+                          [] { return "give a smaller image, or fewer"; });
+    }));
+  }
+  std::vector<ImagePatches> out;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    prepare(files[i], height, width, execution);
+    out.push_back(patches_of(padded(std::exchange(images[i], Tensor()), height, width)));
+    work.advance();
+  }
+  return out;
+}
+
+ImagePatches ImageConverter::patches_of(Tensor pixels) {
+  const std::vector<NamedTensor> results = run(std::move(pixels));
   const auto find = [&](std::string_view name) -> const Tensor* {
     const auto found = std::ranges::find(results, name, &NamedTensor::name);
     return found == results.end() ? nullptr : &found->tensor;
@@ -126,39 +181,16 @@ ImageConverter required_converter(const LoadedModel& loaded, const std::string& 
   return std::move(*converter);
 }
 
-/// Reads images, and adds black margins at the right and at the bottom of smaller ones.
-std::vector<Tensor> read_padded(const std::vector<std::string>& files) {
-  std::vector<Tensor> images;
-  Dim height = 0, width = 0;
-  for (const std::string& file : files) {
-    images.push_back(io::read_image(file));
-    height = std::max(height, images.back().shape()[0]);
-    width = std::max(width, images.back().shape()[1]);
-    if (height > io::kMaxImagePixels / width)
-      throw bad_input("{}: images of {} by {} pixels, the common size of all, are too large", printable(file), height,
-                      width);
-  }
-  for (Tensor& image : images) {
-    const Tensor padded(DType::uint8, {height, width, 3});
-    const std::int64_t row = image.shape()[1] * 3;
-    for (Dim y = 0; y < image.shape()[0]; ++y)
-      std::memcpy(padded.data() + y * width * 3, image.data() + y * row, static_cast<std::size_t>(row));
-    image = padded;
-  }
-  return images;
-}
-
 }  // namespace
 
 std::vector<ImagePatches> convert_patches(const LoadedModel& loaded, const std::vector<std::string>& files, bool padded,
                                           const Execution& execution, const Listener& listener) {
   ImageConverter converter = required_converter(loaded, "pixel_values");
   const std::unique_ptr<Work> work = listener.begin("reading images", static_cast<double>(files.size()));
-  std::vector<Tensor> images;
-  if (padded) images = read_padded(files);
+  if (padded && files.size() > 1) return converter.padded_patches(files, execution, *work);
   std::vector<ImagePatches> out;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    out.push_back(converter.patches(padded ? images[i] : io::read_image(files[i]), execution));
+  for (const std::string& file : files) {
+    out.push_back(converter.patches(file, execution));
     work->advance();
   }
   return out;
@@ -171,7 +203,7 @@ std::vector<Tensor> convert_images(const LoadedModel& loaded, const std::vector<
   const std::unique_ptr<Work> work = listener.begin("reading images", static_cast<double>(files.size()));
   std::vector<Tensor> rows;
   for (const std::string& file : files) {
-    rows.push_back(converter.convert(io::read_image(file), execution));
+    rows.push_back(converter.convert(file, execution));
     const Shape& made = rows.back().shape();
     for (int axis = 0; axis < made.rank(); ++axis)
       if (image[axis] != kUnknown && image[axis] != made[axis])

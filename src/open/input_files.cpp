@@ -43,6 +43,7 @@ graph::Value image_input(const LoadedModel& loaded) {
 /// Returns arrays of one shape as the rows of a batch.
 Tensor stacked(const std::vector<Tensor>& rows) {
   const Shape& row = rows.front().shape();
+  if (rows.size() == 1) return rows.front().reshaped({1, row[0], row[1], row[2]});  // an image may be large
   const Tensor out(DType::float32, {std::ssize(rows), row[0], row[1], row[2]});
   for (std::size_t i = 0; i < rows.size(); ++i)
     std::memcpy(out.data() + static_cast<std::int64_t>(i) * rows[i].bytes(), rows[i].data(),

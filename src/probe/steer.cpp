@@ -32,6 +32,16 @@ std::vector<double> mean_of(const Subject& subject, std::span<const Prompt> prom
   return out;
 }
 
+/// Returns the value of the vector's point. Throws Error, with the vector's file.
+graph::ValueId steered_point(const Points& points, const Steering& steering) {
+  try {
+    return points.find(steering.point).value;
+  } catch (const Error& error) {
+    if (steering.file.empty()) throw;
+    throw Error(error.code(), fmt::format("{}: {}", printable(steering.file), error.what()));
+  }
+}
+
 }  // namespace
 
 Tensor steering_vector(const Subject& subject, std::span<const Prompt> positive, std::span<const Prompt> negative,
@@ -65,7 +75,7 @@ graph::Graph steered(graph::Graph graph, std::span<const Steering> steerings) {
     const Points points = find_points(graph, graph::kNone, graph::kNone, false);
     if (points.blocks.empty())
       throw bad_input("steering found no attention whose result is added to a residual stream");
-    const graph::ValueId value = points.find(steering.point).value;
+    const graph::ValueId value = steered_point(points, steering);
     const Shape shape = graph.value(value).shape;
     if (shape.rank() != 3 || shape[2] != steering.vector.size())
       throw bad_input("{}the steering vector has {} elements, but {} has the shape {}",

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "../text.h"
 #include "program.h"
@@ -82,5 +83,26 @@ TEST_CASE("memory: models of 10^9 to 10^18 parameters are summarized, and runnin
       CHECK(contains(result.err, "attn: error: "));
     }
     CHECK(run_attn({"init", model, "-o", folder / "w.npz", "--mem-limit", "1GB"}).code == 4);
+  }
+}
+
+TEST_CASE("memory: a large image is in memory as numbers once, and counts towards --mem-limit") {
+  const std::string image = "tests/data/images/large/square.png";  // 48 MB of pixels, 192 MB of float32
+  const std::string models = "tests/data/image_text/";
+  for (std::vector<std::string> words :
+       {std::vector<std::string>{"run", models + "clip/preset", "--text", "a"},
+        {"generate", models + "gemma4/preset", "--prompt", "<|image|>", "--max-new-tokens", "1"},
+        {"generate", models + "qwen3_5/preset", "--prompt", "<|image_pad|>", "--max-new-tokens", "1"}}) {
+    CAPTURE(words[1]);
+    words.insert(words.end(), {"--image", image, "--mem-limit", "200MB"});
+    const Result refused = run_attn(words);
+    words.back() = limit_of(350);
+    const Result accepted = run_attn(words);
+    CAPTURE(refused.err);
+    CAPTURE(accepted.err);
+    CHECK(refused.code == 4);
+    CHECK(contains(refused.err, image + ": the conversion of 4000 by 4000 pixels takes "));
+    CHECK(contains(refused.err, "(the rest of --mem-limit); give a smaller image"));
+    CHECK(accepted.code == 0);
   }
 }

@@ -3,11 +3,13 @@
 
     python tests/oracle/make_image_cases.py [FOLDER [CLASSIFIER…]]
 
-It writes these files, with images of at most 40 pixels on a side; with names of classifiers only their files:
+It writes these files; with names of classifiers only their files. Except for large/*, images have at most 40 pixels on
+a side:
 
     *.png, *.jpg         readable images of every kind
     pixels.npz           by the file's name: keras.utils.load_img(FILE), (height, width, 3) uint8
     refused/*            files that are not readable images
+    large/*              readable images of many pixels
     converters.json      configs of converters, and the images of each
     converted.npz        by "N/FILE": the result of converter N for keras.utils.img_to_array(keras.utils.load_img(FILE))
     patchers.json        configs of converters of images of any size, and the images of each
@@ -265,8 +267,16 @@ def write_classifier(name):
     np.savez(folder / "classified.npz", **{classifier.layers[-1].name: classifier(batch)})
 
 
+def large():
+    """Yields the name and the bytes of each black image of many pixels."""
+    yield "square.png", png(4000, 4000, 1, 0, [bytes(500)] * 4000)
+    yield "long.png", png(2000, 1, 1, 0, [bytes(250)])
+    yield "narrow.png", png(1, 2000, 1, 0, [bytes(1)] * 2000)
+
+
 def main():
-    (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
+    for folder in ("refused", "large"):
+        (FOLDER / folder).mkdir(parents=True, exist_ok=True)
     images = dict(readable())
     pixels = {}
     for name, data in images.items():
@@ -275,6 +285,8 @@ def main():
     np.savez_compressed(FOLDER / "pixels.npz", **pixels)
     for name, data in refused(images):
         (FOLDER / "refused" / name).write_bytes(data)
+    for name, data in large():
+        (FOLDER / "large" / name).write_bytes(data)
 
     configs, arrays = [], {}
     for config, names in converters():

@@ -77,6 +77,14 @@ TEST_CASE("probe: a vector of the wrong size is rejected with both sizes") {
       doctest::Contains("31 elements"), Error);
 }
 
+TEST_CASE("probe: a vector of an unknown point is rejected with its file") {
+  Case test("gpt2", kWays[2]);
+  const probe::Steering steering{"foo", Tensor(DType::float32, {32}), 1.0, 0, "vector.npz"};
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(probe::steered(test.subject().lower(1, test.prompt("ids")).graph, {&steering, 1})),
+      "vector.npz: the model has no point 'foo'; attn probe MODEL --list shows all of them", Error);
+}
+
 TEST_CASE("probe: an edit affects only later operations, from its position on") {
   Case test("gpt2", kWays[0]);
   const probe::Prompt prompt = test.prompt("ids");

@@ -18,13 +18,15 @@ constexpr FileDecoder kImage{{"attn-image", "ATTN_IMAGE", "image", "the image li
 
 std::string image_version() { return decoder_version(kImage); }
 
-Tensor decode_image(const Bytes& file, std::string_view name) {
+Tensor decode_image(const Bytes& file, std::string_view name, const SizeCheck& check) {
   Tensor out;
   decode_file(kImage, file, name,
-              [&](Channel& channel, const std::string& place) { out = read_image_answer(channel, place); });
+              [&](Channel& channel, const std::string& place) { out = read_image_answer(channel, place, check); });
   return out;
 }
 
-Tensor read_image(const std::string& path) { return decode_image(read_file(path, kMaxImageBytes), path); }
+Tensor read_image(const std::string& path, const SizeCheck& check) {
+  return decode_image(read_file(path, kMaxImageBytes), path, check);
+}
 
 }  // namespace attn::io

@@ -1,28 +1,23 @@
 #include "image/image_answer.h"
 
-#include <cstring>
-#include <vector>
-
 #include "companion/file_decoder.h"
 #include "image/image_records.h"
 
 namespace attn::io {
 
-Tensor read_image_answer(Channel& channel, const std::string& place) {
+Tensor read_image_answer(Channel& channel, const std::string& place, const SizeCheck& check) {
   const auto expect = [&](ImageTag tag) { expect_valid(answer_tag(channel, place) == static_cast<std::uint8_t>(tag)); };
   expect(ImageTag::size);
   const std::int64_t height = channel.u32(), width = channel.u32();
   expect_valid(height >= 1 && width >= 1 && height <= kMaxImagePixels / width);
-  std::vector<std::byte> pixels;
-  const auto row = static_cast<std::size_t>(width) * 3;
+  if (check) check(height, width);
+  Tensor out(DType::uint8, {height, width, 3});
+  const std::int64_t row = width * 3;
   for (std::int64_t y = 0; y < height; ++y) {
     expect(ImageTag::row);
-    pixels.resize(pixels.size() + row);
-    channel.bytes(std::span(pixels).last(row));
+    channel.bytes({out.data() + y * row, static_cast<std::size_t>(row)});
   }
   expect(ImageTag::end);
-  Tensor out(DType::uint8, {height, width, 3});
-  std::memcpy(out.data(), pixels.data(), pixels.size());
   return out;
 }
 

@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../../places.h"
@@ -168,6 +170,28 @@ TEST_CASE("generate: beams of whole sequences see the images of their prompt") {
   CHECK(all[1]["token_ids"] == json::parse(other.out)["results"][0]["token_ids"]);
 }
 
+TEST_CASE("generate: a draft keeps the tokens of a prompt with an image") {
+  const std::string model = kCases + "qwen3_5/preset";
+  const std::vector<std::string> words = {"generate",
+                                          model,
+                                          "--json",
+                                          "--sampler",
+                                          "greedy",
+                                          "--prompt",
+                                          "<|vision_start|><|image_pad|><|vision_end|>what",
+                                          "--image",
+                                          kPictures + "wide.png"};
+  const Result plain = run_attn(words);
+  CAPTURE(plain.err);
+  REQUIRE(plain.code == 0);
+  for (const std::string& draft : {model, std::string("prompt-lookup")}) {
+    const Result drafted = run_attn(joined(words, {"--draft", draft}));
+    CAPTURE(drafted.err);
+    REQUIRE(drafted.code == 0);
+    CHECK(json::parse(drafted.out)["results"][0]["token_ids"] == json::parse(plain.out)["results"][0]["token_ids"]);
+  }
+}
+
 TEST_CASE("generate: images that do not match the prompts are rejected") {
   const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
     const Result run = run_attn(joined({"generate"}, words));
@@ -193,12 +217,51 @@ TEST_CASE("generate: images that do not match the prompts are rejected") {
   refused({qwen, "--prompt", mark + mark, "--image", image}, "1 images were given, and the prompts have 2 marks");
   refused({qwen, "--prompt", mark + "a", "--image", image, "--max-length", "4"},
           "prompt 1 has 4 of the 5 tokens of an image");
-  refused({qwen, "--ids", "1,2", "--image", image}, "--image needs prompts of text");
+  refused({qwen, "--ids", "1,2", "--image", image},
+          "--image needs prompts of text, in which <|image_pad|> stands for an image");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>"}, "0 images were given, and the prompts have 1 marks");
   refused({kCases + "gemma4/preset", "--prompt", "<|image|>", "--max-length", "5", "--image", image},
           "prompt 1 has 2 of the 6 tokens of an image: give a larger --max-length");
   refused({"tests/data/generation/gpt2/preset", "--prompt", "a", "--image", image},
           "--image was given, but a GPT2CausalLM reads no images");
+}
+
+TEST_CASE("generate: images whose patches the model cannot place are rejected before the run") {
+  const std::string model = kCases + "gemma4/preset", prompt = "a <|image|> b";
+  for (const auto& [name, size] : {std::pair("long", "236 columns and 2 rows"), {"narrow", "2 columns and 236 rows"}}) {
+    const std::string image = kPictures + "large/" + name + ".png";
+    const Result run = run_attn({"generate", model, "--prompt", prompt, "--image", image});
+    CAPTURE(run.err);
+    CHECK(run.code == 3);
+    CHECK(contains(run.err, image + ": the model's converter cuts the image into "));
+    CHECK(contains(run.err, size));
+    CHECK(contains(run.err, "but the model has positions for 12 of each: crop the image"));
+  }
+}
+
+TEST_CASE("generate: a converter of another model is rejected") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& name, const std::string& prompt, const std::string& field,
+                           const json& value, const std::string& part) {
+    CAPTURE(name);
+    CAPTURE(field);
+    const std::filesystem::path copy = folder / "preset";
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(in_repository(kCases + name + "/preset"), copy, std::filesystem::copy_options::recursive);
+    std::ifstream file(copy / "task.json");
+    json task = json::parse(file);
+    task["config"]["preprocessor"]["config"]["image_converter"]["config"][field] = value;
+    std::ofstream(copy / "task.json") << task.dump();
+    const Result run =
+        run_attn({"generate", copy, "--prompt", prompt, "--image", kPictures + "wide.png", "--max-length", "200"});
+    CAPTURE(run.err);
+    CHECK(run.code == 3);
+    CHECK(contains(run.err, part));
+  };
+  const std::string gemma = "a <|image|> b", qwen = "<|vision_start|><|image_pad|><|vision_end|>what is";
+  refused("gemma4", gemma, "patch_size", 8, "wide.png: the model's converter gives");
+  refused("qwen3_5", qwen, "patch_size", 8, "wide.png: the model's converter gives");
+  refused("qwen3_5", qwen, "temporal_patch_size", 4, "wide.png: the model's converter gives");
 }
 
 TEST_CASE("generate: sounds that do not match the prompts or the model are rejected") {

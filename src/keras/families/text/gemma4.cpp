@@ -44,6 +44,7 @@ class Gemma4CausalLM final : public CausalLM, public Multimodal, public SizedInp
       out.push_back({.input = "pixel_values",
                      .shape = {kUnknown, own().encoder()->patch_numbers()},
                      .tokens = image_tokens(),
+                     .position_embedding_size = own().encoder()->positions(),
                      .mark = "<|image|>",
                      .start = "<|image>",
                      .placeholder = "<|image|>",

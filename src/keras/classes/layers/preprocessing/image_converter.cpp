@@ -35,6 +35,8 @@ class ImageConverter : public Layer {
   void check(const Ref& config) override {
     if (image_size && (image_size->rank() != 2 || (*image_size)[0] < 1 || (*image_size)[1] < 1))
       config["image_size"].fail("expected a height and a width, or null");
+    if (image_size && (*image_size)[0] > kMostPixels / (*image_size)[1])
+      config["image_size"].fail(fmt::format("more than {} pixels are not accepted", kMostPixels));
     if (crop && pad)
       config["pad_to_aspect_ratio"].fail("an image cannot be both cropped and padded to the aspect ratio");
   }
@@ -59,6 +61,9 @@ class ImageConverter : public Layer {
   }
 
  protected:
+  /// The maximum number of pixels of a resized image.
+  static constexpr Dim kMostPixels = Dim{1} << 26;
+
   /// Returns x·scale + offset, as far as these are given.
   [[nodiscard]] ValueId scaled(Call& call, ValueId x) const {
     graph::Builder& b = call.builder();
@@ -219,7 +224,6 @@ class Qwen3_5ImageConverter final : public ImageConverter, public NamedResults {
 
  private:
   static constexpr std::int64_t kMost = 1 << 12;  // pixels, patches or frames; far above published models
-  static constexpr Dim kMostPixels = Dim{1} << 26;
 
   static Arg results(ValueId patches, ValueId grid) {
     return ArgDict{{"patches", Call::result(patches)}, {"grid_thw", Call::result(grid)}};

@@ -25,6 +25,8 @@ class Gemma4VisionEncoder final : public Backbone {
   /// Returns KerasHub's `num_vision_tokens_per_image`.
   [[nodiscard]] std::int64_t image_tokens() const { return (side() / pool_size) * (side() / pool_size); }
   [[nodiscard]] std::int64_t features() const { return output_dim; }
+  /// Returns the number of columns of patches that have positions, and that of rows.
+  [[nodiscard]] std::int64_t positions() const { return position_embedding_size; }
 
  protected:
   void check_fields(const Ref& config) override;

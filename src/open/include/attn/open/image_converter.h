@@ -1,6 +1,7 @@
 // A model's own conversion of images to an input.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "attn/open/execution.h"
 #include "attn/open/listener.h"
 #include "attn/open/model.h"
-#include "attn/run/session.h"
 
 namespace attn::open {
 
@@ -28,24 +28,33 @@ class ImageConverter {
   /// Takes the config of a converter: a serialized layer as JSON. `source` is its file and place, for messages. Throws
   /// Error (bad_input).
   ImageConverter(std::string source, std::string config);
+  ImageConverter(ImageConverter&& other) noexcept;
+  ImageConverter& operator=(ImageConverter&& other) noexcept;
+  ~ImageConverter();
 
-  /// Returns the image as a float array without a batch. `pixels` are (height, width, 3) uint8. Throws Error
-  /// (bad_input), or no_memory before anything large is allocated.
-  [[nodiscard]] Tensor convert(const Tensor& pixels, const Execution& execution);
+  /// Reads a JPEG or PNG file, and returns the image as a float array without a batch. Throws Error (bad_input), or
+  /// no_memory before anything large is allocated.
+  [[nodiscard]] Tensor convert(const std::string& file, const Execution& execution);
   /// Returns the patches of the image, for a converter that divides images. Throws Error as convert() does.
-  [[nodiscard]] ImagePatches patches(const Tensor& pixels, const Execution& execution);
+  [[nodiscard]] ImagePatches patches(const std::string& file, const Execution& execution);
+  /// The same for images that first get the size of the largest one: black margins at the right and at the bottom. Work
+  /// advances by one for each image.
+  [[nodiscard]] std::vector<ImagePatches> padded_patches(const std::vector<std::string>& files,
+                                                         const Execution& execution, Work& work);
 
  private:
-  /// Runs the conversion. The results are valid until the next one.
-  std::vector<NamedTensor> run(const Tensor& pixels, const Execution& execution);
-  /// Compiles the conversion of images of one size, (height, width, 3) or (3, height, width).
-  void prepare(const Shape& size, const Execution& execution);
+  struct Prepared;
+
+  /// Compiles the conversion of images of one size.
+  void prepare(const std::string& file, Dim height, Dim width, const Execution& execution);
+  [[nodiscard]] Tensor read(const std::string& file, const Execution& execution);
+  /// Converts pixels for whose size the conversion was compiled. The results are valid until the next one.
+  [[nodiscard]] std::vector<NamedTensor> run(Tensor pixels);
+  [[nodiscard]] ImagePatches patches_of(Tensor pixels);
 
   std::string source_, config_;
   bool channels_first_ = false;
-  Shape prepared_;
-  DType dtype_ = DType::float32;  ///< of the pixels
-  std::optional<run::Session> session_;
+  std::unique_ptr<Prepared> prepared_;
 };
 
 /// Returns the converter of a task's preprocessor, or of a preset's preprocessor.json or image_converter.json; nothing
