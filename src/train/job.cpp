@@ -299,7 +299,7 @@ class Preparation {
     run::require_memory(evaluates_ ? "evaluation takes" : "training takes", bytes,
                         open::memory_limit(setup_.execution.memory_limit), [&] {
                           return fmt::format("a smaller `batch_size` takes less{}",
-                                             setup_.recomputes ? "" : ", as does `recompute` layer");
+                                             evaluates_ || setup_.recomputes ? "" : ", as does `recompute` layer");
                         });
   }
 
