@@ -79,8 +79,9 @@ Distribution::Distribution(const Tensor& logits, std::int64_t row, DType dtype) 
   with_row(logits, row, [&](auto all) {
     const Softmax sums = softmax(all, row);
     for (std::int64_t i = 0; i < p_.size(); ++i) {
-      log_p.set(0, static_cast<double>(all[static_cast<std::size_t>(i)]) - sums.log_sum);
-      p_.set(i, std::exp(static_cast<double>(all[static_cast<std::size_t>(i)]) - sums.log_sum));
+      const double exact = static_cast<double>(all[static_cast<std::size_t>(i)]) - sums.log_sum;
+      p_.set(i, std::exp(exact));
+      log_p.set(0, exact);
       const double p = p_.at(i);
       sum_ += p;
       if (p > 0) mean_log_p_ += p * log_p.at(0);

@@ -23,14 +23,9 @@ struct EvaluateCommand {
     options.add("--batch-size", setup.batch_size, "N", "batch size (default 32)").above_zero();
     options.group(OptionGroup::loss);
     train::CompileChanges& changes = setup.changes;
-    options.add("--loss", changes.loss, "LOSS", "loss name, or JSON as Keras writes it (default the model's)");
-    options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
-                "weight of each output's loss: 1,0.5, or JSON by output name (default the model's)");
+    declare_loss(options, changes);
     options.flag("--from-logits", changes.from_logits, "compute the loss from logits");
-    options.add("--metrics", changes.metrics, "METRICS",
-                "metric names separated by commas, JSON as Keras writes it, or none (default the model's)");
-    options.add("--compile", changes.file, "FILE",
-                "compile_config to use, as JSON of get_compile_config() (default the model's)");
+    declare_metrics(options, changes);
     add_memory_limit(options, setup.execution.memory_limit);
     add_input_shape(options, setup.execution.input_shape);
     add_weights(options, setup.execution.weights);

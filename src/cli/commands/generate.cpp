@@ -120,9 +120,9 @@ struct GenerateCommand {
     }
     read_specials();
     media_ = generate::PromptMedia(loaded, {images, audio}, execution, common.console);
-    if (!loaded.model.decodes() || media_.reads_whole_sequences()) use_whole(loaded);
     if (!media_.is_empty() && sampler_.kind == SamplerKind::contrastive)
       throw bad_usage("--sampler contrastive cannot be combined with --image or --audio");
+    if (!loaded.model.decodes() || media_.reads_whole_sequences()) use_whole(loaded);
     generate::Request request = request_for(loaded.model);
     media_.find(request.prompts, tokenizer_.get());
     warn_of_keras_hub(loaded.model, request);
@@ -192,10 +192,8 @@ struct GenerateCommand {
 
   /// Rejects options that whole sequences with images do not support.
   void refuse_with_images() const {
-    const bool contrasts = sampler_.kind == SamplerKind::contrastive;
-    const char* const option = contrasts ? "--sampler contrastive" : cache_dtype ? "--cache-dtype" : "--steer";
-    if (contrasts || cache_dtype || !steering.files.empty())
-      throw bad_usage("{} cannot be combined with --image", option);
+    if (cache_dtype || !steering.files.empty())
+      throw bad_usage("{} cannot be combined with --image", cache_dtype ? "--cache-dtype" : "--steer");
   }
 
   /// Opens a model whose sequences are run as a whole for each token. They have the fixed length of the model.

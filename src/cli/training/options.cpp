@@ -49,6 +49,19 @@ void declare_data(Options& options, train::DataFiles& files) {
               "target column of a .csv table, by name or index from 0 (default y or target)");
 }
 
+void declare_loss(Options& options, train::CompileChanges& changes) {
+  options.add("--loss", changes.loss, "LOSS", "loss name, or JSON as Keras writes it (default the model's)");
+  options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
+              "weight of each output's loss: 1,0.5, or JSON by output name (default the model's)");
+}
+
+void declare_metrics(Options& options, train::CompileChanges& changes) {
+  options.add("--metrics", changes.metrics, "METRICS",
+              "metric names separated by commas, JSON as Keras writes it, or none (default the model's)");
+  options.add("--compile", changes.file, "FILE",
+              "compile_config to use, as JSON of get_compile_config() (default the model's)");
+}
+
 void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
@@ -79,9 +92,7 @@ void TrainingOptions::declare(Options& options) {
       .between(0.0, 1.0);
   options.group(OptionGroup::loss);
   options.add("--class-weight", class_weight, "JSON", "weight of each class in the loss: {\"0\": 1, \"1\": 5}");
-  options.add("--loss", changes.loss, "LOSS", "loss name, or JSON as Keras writes it (default the model's)");
-  options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
-              "weight of each output's loss: 1,0.5, or JSON by output name (default the model's)");
+  declare_loss(options, changes);
   options.add("--optimizer", changes.optimizer, "OPTIMIZER",
               "optimizer name, or JSON as Keras writes it (default the model's)");
   options.add("--learning-rate", changes.learning_rate, "RATE",
@@ -106,10 +117,7 @@ void TrainingOptions::declare(Options& options) {
   options.flag("--from-logits", changes.from_logits, "compute the loss from logits");
   options.add("--label-smoothing", changes.label_smoothing, "SHARE", "label smoothing of a classification loss")
       .between(0.0, 1.0);
-  options.add("--metrics", changes.metrics, "METRICS",
-              "metric names separated by commas, JSON as Keras writes it, or none (default the model's)");
-  options.add("--compile", changes.file, "FILE",
-              "compile_config to use, as JSON of get_compile_config() (default the model's)");
+  declare_metrics(options, changes);
   options.add("--dtype", policy, "POLICY", "dtype policy of all layers, for mixed precision (default the model's)")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.parsed(

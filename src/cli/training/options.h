@@ -15,6 +15,10 @@ namespace attn::cli {
 
 /// Declares the options of inputs, targets and sample weights.
 void declare_data(Options& options, train::DataFiles& files);
+/// Declares --loss and --loss-weights.
+void declare_loss(Options& options, train::CompileChanges& changes);
+/// Declares --metrics and --compile.
+void declare_metrics(Options& options, train::CompileChanges& changes);
 
 struct TrainingOptions : train::Setup {
   Common common;
