@@ -62,7 +62,9 @@ void check_sentence(const Attempt& attempt, std::string_view place, std::string_
 
 }  // namespace
 
-Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
+namespace {
+
+Attempt run_program(const std::vector<std::string>& words, std::string_view input) {
   const MemoryFile in(input), out, err;
   const std::string program = attn_program();
   std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
@@ -88,6 +90,22 @@ Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
   result.err = err.text();
   result.seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
   result.peak = std::int64_t{used.ru_maxrss} * 1024;
+  return result;
+}
+
+/// Resident bytes of the program before it reads anything: its code and libraries, of which each file system and
+/// kernel maps another part.
+std::int64_t idle_memory() {
+  static const std::int64_t bytes = run_program({"--version"}, "").peak;
+  return bytes;
+}
+
+}  // namespace
+
+Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
+  const std::int64_t idle = idle_memory();
+  Attempt result = run_program(words, input);
+  result.peak = std::max(std::int64_t{0}, result.peak - idle);
   return result;
 }
 

@@ -12,7 +12,7 @@ struct Attempt {
   int code = 0;  ///< exit code; 128 + n if signal n ended it
   std::string out, err;
   double seconds = 0;     ///< CPU time, including child processes
-  std::int64_t peak = 0;  ///< peak resident bytes of the largest process
+  std::int64_t peak = 0;  ///< peak resident bytes of the largest process, beyond those of an idle program
 };
 
 /// Runs the program with these words and `input` on stdin, in the root of the repository.
