@@ -90,26 +90,4 @@ Environment::~Environment() {
   for (const auto& [name, value] : variables_) unsetenv(name.c_str());
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "attn-test-XXXXXX").string();
-  path_ = mkdtemp(pattern.data());
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::file(const std::string& name, const std::string& text) const {
-  std::ofstream(*this / name, std::ios::binary) << text;
-  return *this / name;
-}
-
-std::vector<std::string> TemporaryFolder::names() const {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 }  // namespace attn::test

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "../temporary_folder.h"
+
 namespace attn::test {
 
 struct Result {
@@ -34,24 +36,6 @@ class Environment {
 
  private:
   Variables variables_;
-};
-
-/// A folder that is removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  /// A path inside it.
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file inside it and returns its path.
-  [[nodiscard]] std::string file(const std::string& name, const std::string& text) const;
-  /// The names of the files in it, including hidden ones, sorted.
-  [[nodiscard]] std::vector<std::string> names() const;
-
- private:
-  std::string path_;
 };
 
 [[nodiscard]] std::string read_text(const std::string& path);

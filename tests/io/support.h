@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "../places.h"
+#include "../refusal.h"
+#include "../temporary_folder.h"
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "attn/io/bytes.h"
@@ -24,42 +26,10 @@ namespace attn::io {
 inline std::string data_path(std::string_view name) { return test::in_repository("tests/data/io/").append(name); }
 inline Bytes data_file(std::string_view name) { return read_file(data_path(name)); }
 
-/// An empty folder that is removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "attn-io-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string operator/(std::string_view name) const { return (folder_ / name).string(); }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
-    return names;
-  }
-
- private:
-  std::filesystem::path folder_;
-};
+using test::refusal;
+using test::TemporaryFolder;
 
 inline Bytes bytes_of_text(std::string_view text) { return Bytes::copy_of(std::as_bytes(std::span(text))); }
-
-/// Returns the message of the Error (bad_input) that `act` throws; fails the test if it throws nothing or another
-/// error.
-inline std::string refusal(const std::function<void()>& act, ExitCode code = ExitCode::bad_input) {
-  try {
-    act();
-  } catch (const Error& error) {
-    CHECK(error.code() == code);
-    return error.what();
-  }
-  FAIL("nothing was refused");
-  return {};
-}
 
 /// Returns whether `act` succeeds rather than throwing an Error (bad_input); anything else fails the test.
 inline bool is_accepted(const std::function<void()>& act) {

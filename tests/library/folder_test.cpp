@@ -44,7 +44,7 @@ void write_shards(const std::string& whole, const TemporaryFolder& folder) {
     io::write_hdf5(file, files[i]);
     file.commit();
   }
-  folder.write("model.weights.json", nlohmann::json{{"metadata", {{"total_size", 1}}}, {"weight_map", map}}.dump());
+  folder.file("model.weights.json", nlohmann::json{{"metadata", {{"total_size", 1}}}, {"weight_map", map}}.dump());
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ TEST_CASE("a folder: weights given in memory take the place of its own") {
 TEST_CASE("a folder: pickled weights are rejected when they are needed") {
   const TemporaryFolder folder;
   std::filesystem::copy(generation_case("gpt2/hf/config.json"), folder / "config.json");
-  folder.write("pytorch_model.bin", "\x80\x02");
+  folder.file("pytorch_model.bin", "\x80\x02");
   CHECK(Model::open(folder.path()).name() == "gpt2_causal_lm");
   CHECK(refusal([&] { static_cast<void>(Model::open(folder.path()).prepare()); }).find("in Python pickles") !=
         std::string::npos);
@@ -145,7 +145,7 @@ TEST_CASE("a folder: pickled weights are rejected when they are needed") {
 TEST_CASE("a folder: an unsupported kind is rejected, with the way out") {
   const auto refused = [](std::string_view name, std::string_view text) {
     const TemporaryFolder folder;
-    folder.write(name, text);
+    folder.file(name, text);
     return refusal([&] { static_cast<void>(Model::open(folder.path())); });
   };
   CHECK(refused("saved_model.pb", "").find("a TensorFlow SavedModel") != std::string::npos);

@@ -14,6 +14,8 @@
 #include <string_view>
 
 #include "../places.h"
+#include "../refusal.h"
+#include "../temporary_folder.h"
 #include "attn/attn.h"
 #include "attn/io/tensor_file.h"
 
@@ -54,41 +56,9 @@ inline double relative_difference(const Tensor& got, const Tensor& expected) {
   return difference / largest;
 }
 
-/// An empty folder that is removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "attn-library-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string operator/(std::string_view name) const { return (folder_ / name).string(); }
-  [[nodiscard]] std::string path() const { return folder_.string(); }
-  void write(std::string_view name, std::string_view text) const { std::ofstream(folder_ / name) << text; }
-
- private:
-  std::filesystem::path folder_;
-};
-
 inline std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Returns the message of the Error (bad_input) that `act` throws; fails the test if it throws nothing or another
-/// error.
-inline std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_input);
-    return error.what();
-  }
-  FAIL("nothing was refused");
-  return {};
 }
 
 }  // namespace attn::test

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "../places.h"
+#include "../refusal.h"
+#include "../temporary_folder.h"
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
@@ -20,35 +22,8 @@ namespace attn::weights {
 /// A file that real Keras wrote; tests/data/weights/generate.py describes it.
 inline std::string data_path(std::string_view name) { return test::in_repository("tests/data/weights/").append(name); }
 
-/// An empty folder that is removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "attn-weights-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string operator/(std::string_view name) const { return (folder_ / name).string(); }
-
- private:
-  std::filesystem::path folder_;
-};
-
-/// Returns the message of the Error (bad_input) that `act` throws; fails the test if it throws nothing or another
-/// error.
-inline std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_input);
-    return error.what();
-  }
-  FAIL("nothing was refused");
-  return {};
-}
+using test::refusal;
+using test::TemporaryFolder;
 
 inline graph::WeightSpec weight(std::string path, Shape shape, graph::Initializer initializer = {},
                                 DType dtype = DType::float32) {
