@@ -43,7 +43,7 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
   weights::Store store = weights::read_store(*file);
   store.file = printable(folder);
   if (store.naming != weights::Naming::store_path)
-    return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, store);
+    return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, wanted.unused, store);
   put_into_task(store, wanted.backbone_store);
   if (wanted.backbone_store.empty()) return store;
   const std::optional<std::string> rest = task_weights_in(folder);
@@ -56,13 +56,14 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
 }  // namespace
 
 WantedWeights wanted_weights(const keras::Model& model) {
-  if (const auto task = model.task()) return {model.weights(), task->backbone_class, task->backbone_store};
-  return {model.weights(), model.class_name(), ""};
+  if (const auto task = model.task())
+    return {model.weights(), task->backbone_class, task->backbone_store, task->unused_weights};
+  return {model.weights(), model.class_name(), "", std::string(keras::kLogitsTable)};
 }
 
 weights::Store under_model_names(const WantedWeights& wanted, weights::Store store) {
   if (weights::is_hugging_face(store, keras::weight_names(), wanted.backbone, wanted.specs))
-    return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, store);
+    return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, wanted.unused, store);
   put_into_task(store, wanted.backbone_store);
   return store;
 }

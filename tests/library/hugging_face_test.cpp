@@ -20,7 +20,10 @@ using test::text_of;
 Tensor output_of(const std::string& path, const test::Expected& expected) {
   RunOptions options;
   for (const auto& [name, tensor] : expected.inputs) options.input_shapes.emplace(name, tensor.shape());
-  return Model::open(path).prepare(options).run(expected.inputs)[0].tensor;
+  const std::vector<NamedTensor> outputs = Model::open(path).prepare(options).run(expected.inputs);
+  for (const NamedTensor& output : outputs)
+    if (output.name == "sequence_output") return output.tensor;
+  return outputs[0].tensor;
 }
 
 void write_arrays(const std::string& path, const std::vector<NamedTensor>& arrays) {
@@ -37,7 +40,7 @@ class Folder {
         arrays(io::read_tensors(generation_case(name + "/hf/model.safetensors"))) {}
 
   const std::string& written() {
-    folder_.write("config.json", config.dump(1));
+    folder_.file("config.json", config.dump(1));
     write_arrays(folder_ / "model.safetensors", arrays);
     return path_;
   }
@@ -91,14 +94,11 @@ TEST_CASE("a Hugging Face folder: the model computes the results of transformers
         expected.outputs.emplace(array.name, std::move(array.tensor));
         continue;
       }
-      std::string mask = array.name;
-      mask.replace(mask.find("token_ids"), std::string::npos, "padding_mask");
-      Tensor ones(DType::int32, array.tensor.shape());
-      for (std::int64_t i = 0; i < ones.size(); ++i) ones.set(i, 1);
-      expected.inputs.emplace(mask, std::move(ones));
       expected.inputs.emplace(array.name, std::move(array.tensor));
     }
-    CHECK(relative_difference(output_of(entry.path().string(), expected), expected.outputs.at("y")) < test::kTolerance);
+    // A KerasHub head for masked tokens has the epsilon 1e-5, which is larger than in some models of transformers.
+    const double tolerance = expected.inputs.contains("mask_positions") ? 1e-4 : test::kTolerance;
+    CHECK(relative_difference(output_of(entry.path().string(), expected), expected.outputs.at("y")) < tolerance);
   }
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("a Hugging Face folder: weights may be in several files, in float32, b
     std::filesystem::remove(folder.folder() / "model.safetensors");
     for (int i = 0; i < 2; ++i)
       write_arrays(folder.folder() / ("model-0000" + std::to_string(i + 1) + "-of-00002.safetensors"), files[i]);
-    folder.folder().write("model.safetensors.index.json", json{{"metadata", {}}, {"weight_map", map}}.dump());
+    folder.folder().file("model.safetensors.index.json", json{{"metadata", {}}, {"weight_map", map}}.dump());
     CHECK(relative_difference(output_of(path, expected), expected.outputs.at("logits")) == whole);
   }
 }
@@ -219,7 +219,7 @@ TEST_CASE("a Hugging Face config: features that KerasHub's class lacks are rejec
 TEST_CASE("a Hugging Face config: the advice to read as KerasHub appears only if its converter reads the file") {
   const auto advised = [](json config) {
     TemporaryFolder folder;
-    folder.write("config.json", config.dump());
+    folder.file("config.json", config.dump());
     const std::string why = refusal([&] { static_cast<void>(Model::open(folder.path())); });
     CHECK(why.find("does not compute") != std::string::npos);
     return why.find("like in KerasHub") != std::string::npos;

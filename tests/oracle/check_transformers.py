@@ -6,7 +6,7 @@
 save_pretrained saves each model in one or several files, with random biases, sizes and options. attn's logits for random
 tokens must agree with those of transformers within 1e-4 of the largest. Then attn writes the model to a folder, by `convert
 --to hf` in several files, and by way of a preset. The library must load both without a missing or superfluous array, and
-its logits must agree. With --keep the folders stay, each with the tokens and logits in io.npz.
+its logits must agree. With --keep the folders stay, each with the inputs and logits in io.npz.
 """
 import argparse
 import os
@@ -181,9 +181,53 @@ def esm(r):
                   emb_layer_norm_before=yes(r), token_dropout=False, pad_token_id=1, mask_token_id=2, layer_norm_eps=float(r.choice([1e-5, 1e-12])))
 
 
+def encoder(r, **more):
+    return {**sizes(r), "intermediate_size": int(r.integers(8, 60)), "max_position_embeddings": 64, **more}
+
+
+@family
+def bert(r):
+    return config("Bert", **encoder(r), hidden_act=str(r.choice(["gelu", "gelu_new"])))
+
+
+@family
+def roberta(r):
+    return config("Roberta", **encoder(r), pad_token_id=1, type_vocab_size=int(r.choice([1, 2])), layer_norm_eps=1e-5)
+
+
+@family
+def xlm_roberta(r):
+    return config("XLMRoberta", **encoder(r), pad_token_id=1, type_vocab_size=1, layer_norm_eps=1e-5)
+
+
+@family
+def distilbert(r):
+    s = sizes(r)
+    return config("DistilBert", vocab_size=s["vocab_size"], dim=s["hidden_size"], n_layers=s["num_hidden_layers"],
+                  n_heads=s["num_attention_heads"], hidden_dim=int(r.integers(8, 60)), max_position_embeddings=64)
+
+
+@family
+def albert(r):
+    groups = int(r.integers(1, 3))
+    return config("Albert", **{**encoder(r), "num_hidden_layers": groups * int(r.integers(1, 3))}, num_hidden_groups=groups,
+                  embedding_size=int(r.integers(16, 40)), hidden_act=str(r.choice(["gelu", "gelu_new"])))
+
+
+@family
+def electra(r):
+    return config("Electra", **encoder(r), embedding_size=int(r.integers(4, 20)), hidden_act=str(r.choice(["gelu", "gelu_new"])))
+
+
+MASKED = ("esm", "bert", "roberta", "xlm-roberta", "distilbert", "albert")  # with the head of a masked-language model
+SEGMENTED = ("bert", "albert", "electra")
+
+
 def auto(path_or_config):
-    if path_or_config.model_type == "esm":
+    if path_or_config.model_type in MASKED:
         return transformers.AutoModelForMaskedLM
+    if path_or_config.model_type == "electra":
+        return transformers.AutoModel
     seq2seq = getattr(path_or_config, "is_encoder_decoder", False)
     return transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
 
@@ -212,8 +256,10 @@ def logits(model, tokens):
     given = {names[name]: torch.from_numpy(array).long() for name, array in tokens.items()}
     if model.config.model_type == "falcon":  # without it some releases add the linear biases twice
         given["head_mask"] = torch.ones(model.config.num_hidden_layers, model.config.num_attention_heads)
+    encodes = model.config.model_type in (*MASKED, "electra")
     with torch.no_grad():
-        return model(**given, **({} if model.config.model_type == "esm" else {"use_cache": False})).logits.numpy()
+        result = model(**given, **({} if encodes else {"use_cache": False}))
+    return (result.last_hidden_state if model.config.model_type == "electra" else result.logits).numpy()
 
 
 def attn(program, *words):
@@ -222,24 +268,34 @@ def attn(program, *words):
         raise RuntimeError(done.stderr.strip())
 
 
-def by_attn(program, folder, model_type, tokens, place):
+def inputs_of(model_type, tokens):
+    """Returns the inputs of attn's model for tokens without padding; masked-language models predict every position."""
     given = dict(tokens)
     for name, array in tokens.items():
-        if model_type == "esm":
+        if model_type in MASKED:
             given["mask_positions"] = np.tile(np.arange(array.shape[1], dtype="int32"), (len(array), 1))
-        else:
+        if model_type in SEGMENTED:
+            given["segment_ids"] = np.zeros_like(array)
+        if model_type != "esm":
             given[name.replace("token_ids", "padding_mask")] = np.ones_like(array)
-    np.savez(place / "in.npz", **given)
+    return given
+
+
+def by_attn(program, folder, model_type, tokens, place):
+    np.savez(place / "in.npz", **inputs_of(model_type, tokens))
     attn(program, "run", folder, "--input", place / "in.npz", "-o", place / "out.npz", "--quiet")
-    return next(iter(np.load(place / "out.npz").values()))
+    found = np.load(place / "out.npz")
+    return found["sequence_output"] if "sequence_output" in found else next(iter(found.values()))
 
 
 def by_transformers(kind, folder, tokens):
     name = transformers.AutoConfig.from_pretrained(folder).model_type
     model, report = kind.from_pretrained(folder, output_loading_info=True, **attention_of(name))
-    missing = [key for key in report["missing_keys"] if "contact_head" not in key]  # the logits of ESM do not depend on it
-    if missing or report["unexpected_keys"] or report["mismatched_keys"]:
-        raise RuntimeError(f"transformers misses {missing} and does not know {report['unexpected_keys']}")
+    unused = ("contact_head", "pooler", "inv_freq")  # the logits do not depend on them, or they are computed
+    missing, unknown = ([key for key in report[kind] if not any(name in key for name in unused)]
+                        for kind in ("missing_keys", "unexpected_keys"))
+    if missing or unknown or report["mismatched_keys"]:
+        raise RuntimeError(f"transformers misses {missing} and does not know {unknown}")
     return logits(model.eval(), tokens)
 
 
@@ -251,7 +307,7 @@ def check(program, made, r, place):
     draw = lambda length: r.integers(3, made.vocab_size, (2, length)).astype("int32")
     tokens = {"encoder_token_ids": draw(12), "decoder_token_ids": draw(9)} if made.is_encoder_decoder else {"token_ids": draw(14)}
     expected = logits(model, tokens)
-    np.savez(place / "io.npz", y=expected, **tokens)
+    np.savez(place / "io.npz", y=expected, **inputs_of(made.model_type, tokens))
     error = lambda found: float(np.abs(found - expected).max() / np.abs(expected).max())
     errors = {"read": error(by_attn(program, hf, made.model_type, tokens, place))}
     attn(program, "convert", hf, place / "again", "--to", "hf", "--max-shard-size", "30KB", "--quiet")

@@ -143,14 +143,18 @@ Shape expert_shape(const Shape& whole, std::size_t count) {
 
 class Reader {
  public:
-  Reader(std::span<const WeightSpec> specs, const NameTable& table, const Store& store)
-      : specs_(specs), names_(names_of(table, specs)), table_(table), arrays_(store, table) {}
+  Reader(std::span<const WeightSpec> specs, const NameTable& table, std::string_view unused, const Store& store)
+      : specs_(specs), names_(names_of(table, specs)), table_(table), unused_(unused), arrays_(store, table) {}
 
   std::vector<Tensor> run(const std::string& file) {
     tensors_.resize(specs_.size());
-    for (const auto& [name, joined] : arrays_of(names_)) read(name, joined);
-    for (std::size_t i = 0; i < specs_.size(); ++i)
-      if (is_initialized(names_[i])) tensors_[i] = initialize(specs_[i], 0, 1);
+    for (const auto& [name, joined] : arrays_of(names_))
+      if (!is_unused(joined.specs.front()) || arrays_.find(name) != nullptr) read(name, joined);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      const bool is_absent = is_unused(i) && arrays_.find(names_[i].array()) == nullptr;
+      if (is_initialized(names_[i]) || is_absent) tensors_[i] = initialize(specs_[i], 0, 1);
+      if (!names_[i].row->added.empty()) add_first_row(std::string(names_[i].row->added), i);
+    }
     if (!missing_.empty())
       throw bad_input("{}: {} of the model's arrays {} not in it: {}", file, missing_.size(),
                       missing_.size() == 1 ? "is" : "are", names_in(missing_));
@@ -165,6 +169,11 @@ class Reader {
   }
 
  private:
+  /// Returns whether the weight does not affect the model's result, so that files may lack it.
+  [[nodiscard]] bool is_unused(std::size_t spec) const {
+    return !unused_.empty() && specs_[spec].path.starts_with(unused_);
+  }
+
   void read(const std::string& name, const ConcatenatedWeights& joined) {
     const std::size_t first = joined.specs.front();
     if (has_experts(names_[first])) return read_experts(names_[first], first);
@@ -207,6 +216,21 @@ class Reader {
     tensors_[spec] = joined(experts, 0).reshaped(specs_[spec].shape);
   }
 
+  /// Adds the first row of the array `name` to each row of a weight.
+  void add_first_row(const std::string& name, std::size_t spec) {
+    const Dim width = specs_[spec].shape[-1];
+    const NamedTensor* const found = arrays_.find(name);
+    const Dim rows = found == nullptr || found->tensor.shape().rank() == 0 ? 1 : found->tensor.shape()[0];
+    const NamedTensor* const array = find(name, {std::max<Dim>(rows, 1), width});
+    if (array == nullptr || tensors_[spec].shape() != specs_[spec].shape) return;
+    const Tensor row = slice(array->tensor, 0, 0, 1).cast(DType::float32);
+    Tensor sum(DType::float32, specs_[spec].shape);
+    std::ranges::copy(tensors_[spec].cast(DType::float32).as<float>(), sum.as<float>().begin());
+    for (Dim i = 0; i < sum.size(); ++i)
+      sum.as<float>()[static_cast<std::size_t>(i)] += row.as<float>()[static_cast<std::size_t>(i % width)];
+    tensors_[spec] = std::move(sum);
+  }
+
   const NamedTensor* find(const std::string& name, const Shape& shape) {
     const NamedTensor* const array = arrays_.find(name);
     if (array == nullptr) {
@@ -231,6 +255,7 @@ class Reader {
   std::span<const WeightSpec> specs_;
   std::vector<FoundName> names_;
   const NameTable& table_;
+  std::string_view unused_;
   Arrays arrays_;
   std::vector<Tensor> tensors_;
   std::vector<std::string> missing_, wrong_;
@@ -253,8 +278,8 @@ bool is_hugging_face(const Store& store, std::span<const NameTable> tables, std:
 }
 
 Store from_hugging_face(std::span<const WeightSpec> specs, std::span<const NameTable> tables, std::string_view backbone,
-                        const Store& store) {
-  std::vector<Tensor> tensors = Reader(specs, table_of(tables, backbone, specs), store).run(store.file);
+                        std::string_view unused, const Store& store) {
+  std::vector<Tensor> tensors = Reader(specs, table_of(tables, backbone, specs), unused, store).run(store.file);
   const std::vector<std::string> names = file_names(specs);
   Store out{store.file, Naming::path, {}, {}, {}};
   for (std::size_t i = 0; i < specs.size(); ++i) out.weights.push_back({names[i], std::move(tensors[i])});
@@ -302,6 +327,8 @@ std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> model, std:
       shape.append(whole.shape().slice(2, whole.shape().rank()));
       whole = whole.reshaped(shape);
     }
+    if (!found.row->added.empty())
+      out.push_back({prefix + std::string(found.row->added), Tensor(whole.dtype(), {1, whole.shape()[-1]})});
     out.push_back({prefix + name, std::move(whole)});
   }
   return out;

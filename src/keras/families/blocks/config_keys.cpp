@@ -1,6 +1,7 @@
 #include "families/blocks/config_keys.h"
 
 #include "attn/base/error.h"
+#include "model/assembled_model.h"
 
 namespace attn::keras {
 namespace {
@@ -99,16 +100,17 @@ void four_times_as_wide(ConfigMap& map, const char* width) {
                     outer, 4 * outer, inner);
 }
 
-void activation_beside_tanh_gelu(ConfigMap& map) {
+void activation_beside_tanh_gelu(ConfigMap& map, const char* fallback, bool is_stated) {
   constexpr const char* kKey = "hidden_act";
   if (!map.reading()) {
     const Json own = map.of_keras("activation");
     return map.put(kKey, own.is_string() ? own : Json("gelu_new"));
   }
   const auto found = map.find(kKey);
-  const std::string name = found ? found->text() : "gelu";
+  const std::string name = found ? found->text() : fallback;
   const bool by_tanh = name == "gelu_new" || name == "gelu_fast" || name == kTanhGelu;
-  if (!map.as_keras_hub() && !by_tanh) map.put("activation", name, found ? kKey : "");
+  if (map.as_keras_hub() || (by_tanh && !is_stated)) return;
+  map.put("activation", by_tanh ? gelu_approximate() : Json(name), found ? kKey : "");
 }
 
 }  // namespace attn::keras

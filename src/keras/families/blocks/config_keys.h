@@ -39,7 +39,8 @@ void even_heads(ConfigMap& map);
 void four_times_as_wide(ConfigMap& map, const char* width);
 
 /// Converts an activation without a key in KerasHub's class, which always uses the tanh-approximated gelu; attn's class
-/// accepts another one as "activation".
-void activation_beside_tanh_gelu(ConfigMap& map);
+/// accepts another one as "activation". `fallback` is the default of transformers. `is_stated`: the result has the tanh
+/// approximation too, because KerasHub's head has the exact gelu.
+void activation_beside_tanh_gelu(ConfigMap& map, const char* fallback = "gelu", bool is_stated = false);
 
 }  // namespace attn::keras

@@ -1,6 +1,7 @@
 // BERT (keras_hub/src/models/bert).
 #include <array>
 
+#include "families/blocks/bert_names.h"
 #include "families/blocks/config_keys.h"
 #include "families/blocks/encoder_backbones.h"
 #include "families/blocks/tokens.h"
@@ -45,7 +46,7 @@ void sizes(ConfigMap& map) {
   map.same("max_sequence_length", "max_position_embeddings", 512);
   map.unread("num_segments", "type_vocab_size", 2);
   map.fixed("layer_norm_eps", {1e-12});
-  activation_beside_tanh_gelu(map);
+  activation_beside_tanh_gelu(map, "gelu", true);
   map.fixed("position_embedding_type", {"absolute"});
 }
 
@@ -64,34 +65,8 @@ constexpr std::array kHuggingFace = {
 };
 
 using namespace weights::layouts;
-using weights::NameRow;
 using weights::NameTable;
-constexpr std::array<NameRow, 30> kNames{{
-    {"token_embedding/embeddings", "embeddings.word_embeddings.weight", kSame},
-    {"position_embedding/embeddings", "embeddings.position_embeddings.weight", kSame},
-    {"segment_embedding/embeddings", "embeddings.token_type_embeddings.weight", kSame},
-    {"embeddings_layer_norm/gamma", "embeddings.LayerNorm.weight", kSame},
-    {"embeddings_layer_norm/beta", "embeddings.LayerNorm.bias", kSame},
-    {"transformer_layer_{}/self_attention_layer/query/kernel", "encoder.layer.{}.attention.self.query.weight", kLinear},
-    {"transformer_layer_{}/self_attention_layer/query/bias", "encoder.layer.{}.attention.self.query.bias", kVector},
-    {"transformer_layer_{}/self_attention_layer/key/kernel", "encoder.layer.{}.attention.self.key.weight", kLinear},
-    {"transformer_layer_{}/self_attention_layer/key/bias", "encoder.layer.{}.attention.self.key.bias", kVector},
-    {"transformer_layer_{}/self_attention_layer/value/kernel", "encoder.layer.{}.attention.self.value.weight", kLinear},
-    {"transformer_layer_{}/self_attention_layer/value/bias", "encoder.layer.{}.attention.self.value.bias", kVector},
-    {"transformer_layer_{}/self_attention_layer/attention_output/kernel",
-     "encoder.layer.{}.attention.output.dense.weight", kFromHeads},
-    {"transformer_layer_{}/self_attention_layer/attention_output/bias", "encoder.layer.{}.attention.output.dense.bias",
-     kSame},
-    {"transformer_layer_{}/self_attention_layer_norm/gamma", "encoder.layer.{}.attention.output.LayerNorm.weight",
-     kSame},
-    {"transformer_layer_{}/self_attention_layer_norm/beta", "encoder.layer.{}.attention.output.LayerNorm.bias", kSame},
-    {"transformer_layer_{}/feedforward_intermediate_dense/kernel", "encoder.layer.{}.intermediate.dense.weight",
-     kLinear},
-    {"transformer_layer_{}/feedforward_intermediate_dense/bias", "encoder.layer.{}.intermediate.dense.bias", kSame},
-    {"transformer_layer_{}/feedforward_output_dense/kernel", "encoder.layer.{}.output.dense.weight", kLinear},
-    {"transformer_layer_{}/feedforward_output_dense/bias", "encoder.layer.{}.output.dense.bias", kSame},
-    {"transformer_layer_{}/feedforward_layer_norm/gamma", "encoder.layer.{}.output.LayerNorm.weight", kSame},
-    {"transformer_layer_{}/feedforward_layer_norm/beta", "encoder.layer.{}.output.LayerNorm.bias", kSame},
+constexpr std::array<NameRow, 9> kHeadNames{{
     {"pooled_dense/kernel", "pooler.dense.weight", kLinear},
     {"pooled_dense/bias", "pooler.dense.bias", kSame},
     {"logits/kernel", "classifier.weight", kLinear, true},
@@ -102,6 +77,7 @@ constexpr std::array<NameRow, 30> kNames{{
     {"mlm_head/intermediate_layer_norm/beta", "cls.predictions.transform.LayerNorm.bias", kSame, true},
     {"mlm_head/output_bias", "cls.predictions.bias", kSame, true},
 }};
+constexpr auto kNames = name_rows(kBertEmbeddingNames, kBertBlockNames, kHeadNames);
 constexpr std::array kWeightNames = {
     NameTable{"BertBackbone", "bert.", kNames},
 };

@@ -1,6 +1,8 @@
 // ELECTRA (keras_hub/src/models/electra).
 #include <array>
 
+#include "families/blocks/bert_names.h"
+#include "families/blocks/config_keys.h"
 #include "families/blocks/encoder_backbones.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
@@ -21,6 +23,8 @@ class ElectraBackbone : public SegmentedBackbone {
     f("dropout", dropout);
     f("max_sequence_length", max_sequence_length);
     f("num_segments", num_segments);
+    // KerasHub's ELECTRA has only the tanh-approximated gelu; Hugging Face's has the exact gelu.
+    if (f.reading() || activation) f("activation", activation);
   }
 
  protected:
@@ -41,12 +45,57 @@ constexpr std::array kModels = {
     model_record<ElectraBackbone>("ElectraBackbone", "keras_hub.src.models.electra.electra_backbone"),
 };
 
+void sizes(ConfigMap& map) {
+  map.same("vocab_size", "vocab_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_heads", "num_attention_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("embedding_dim", "embedding_size");
+  map.same("intermediate_dim", "intermediate_size");
+  map.unread("dropout", "hidden_dropout_prob", 0.1);
+  map.same("max_sequence_length", "max_position_embeddings", 512);
+  map.unread("num_segments", "type_vocab_size", 2);
+  map.fixed("layer_norm_eps", {1e-12});
+  activation_beside_tanh_gelu(map);
+  map.fixed("position_embedding_type", {"absolute"});
+}
+
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{.model_type = "electra",
+                     .stem = "Electra",
+                     .architecture = "Electra",
+                     .sizes = sizes,
+                     .is_converted = false,
+                     .heads = {}},
+};
+
+using namespace weights::layouts;
+using weights::NameTable;
+// transformers has no dense layer for the first token in this model, so that one keeps its initial values.
+constexpr std::array<NameRow, 4> kOwnNames{{
+    {"embeddings_projection/kernel", "embeddings_project.weight", kLinear},
+    {"embeddings_projection/bias", "embeddings_project.bias", kSame},
+    {"pooled_dense/kernel", "", kSame},
+    {"pooled_dense/bias", "", kSame},
+}};
+constexpr auto kNames = name_rows(kBertEmbeddingNames, kBertBlockNames, kOwnNames);
+constexpr std::array kWeightNames = {NameTable{"ElectraBackbone", "electra.", kNames}};
+
+constexpr std::array kFolders = {
+    tokenizers::FolderTokenizer{.model_type = "electra", .keras_class = "ElectraTokenizer", .is_converted = false},
+};
+
 constexpr std::array kTokenizers = {word_piece_record("ElectraTokenizer")};
 
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "electra", .models = kModels, .tokenizer_classes = kTokenizers};
+  static constexpr ModelFamily kFamily{.name = "electra",
+                                       .models = kModels,
+                                       .hugging_face = kHuggingFace,
+                                       .weight_names = kWeightNames,
+                                       .tokenizer_classes = kTokenizers,
+                                       .tokenizer_folders = kFolders};
   return kFamily;
 }
 

@@ -7,8 +7,11 @@
 namespace attn::keras {
 
 MaskedLM::LogitsLayer MaskedLM::logits_layer() {
+  Json activation = tanh_gelu_ ? gelu_approximate() : Json("gelu");
+  if (const Json config = layer_config(backbone(), kNewest); sequence_ == kSequenceOutput)
+    activation = config.value("activation", activation);  // a model of transformers has one
   return {"MaskedLMHead",
-          {{"intermediate_activation", tanh_gelu_ ? gelu_approximate() : Json("gelu")},
+          {{"intermediate_activation", std::move(activation)},
            {"kernel_initializer", normal_initializer("TruncatedNormal", 0.02)}}};
 }
 

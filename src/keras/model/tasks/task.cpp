@@ -34,8 +34,13 @@ void Task::check(const Ref& config) {
 TaskInfo Task::task_info() {
   const bool is_member = find(model_->name) != nullptr;
   const std::string store = is_member ? "layers/" + snake_case(model_->class_name()) + "/" : "";
-  return {
-      std::string(model_->class_name()), store, preprocessor_.what, packing(), keras_hub_error(), kind() == "CausalLM"};
+  return {std::string(model_->class_name()),
+          store,
+          preprocessor_.what,
+          packing(),
+          keras_hub_error(),
+          unused_weights_,
+          kind() == "CausalLM"};
 }
 
 void Task::assemble_backbone() {
@@ -45,6 +50,7 @@ void Task::assemble_backbone() {
 }
 
 TensorRef Task::backbone_result(std::string_view key) {
+  if (key == "sequence_output") unused_weights_ = "pooled_dense/";  // a SegmentedBackbone's other result needs it
   if (find(model_->name) == nullptr) {
     input_struct = model_->input_struct;
     for (Layer* layer : model_->input_layers()) borrow(*layer);

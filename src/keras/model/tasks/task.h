@@ -47,6 +47,8 @@ class Task : public AssembledModel {
   /// Returns whether a value of the backbone's config is null.
   [[nodiscard]] bool backbone_lacks(std::string_view key);
 
+  std::string unused_weights_;  // see TaskInfo
+
  private:
   LayerPtr backbone_;
   Functional* model_ = nullptr;  // backbone_ as a Functional

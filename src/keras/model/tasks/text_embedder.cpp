@@ -43,6 +43,7 @@ TensorRef TextEmbedder::last(const TensorRef& x) {
 }
 
 TensorRef TextEmbedder::pooled() {
+  unused_weights_ = kLogitsTable;
   const TensorRef x = backbone_result(how_.sequence);
   if (pooling_mode.value == "mean") return mean(x);
   if (pooling_mode.value == "cls") return first_token(x);

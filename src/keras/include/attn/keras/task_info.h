@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/base/shape.h"
@@ -33,6 +34,10 @@ struct Preprocessor {
   bool add_start_token = true, add_end_token = true;
 };
 
+/// The path of the table with which a decoder's task converts vectors to logits, if that is not its token embedding's.
+/// The backbone has it too, but its result does not depend on it.
+inline constexpr std::string_view kLogitsTable = "token_embedding/reverse_embeddings";
+
 enum class SpecialToken : std::uint8_t { start, end, pad };
 
 /// The special tokens that a task with encoder and decoder adds to sequences.
@@ -50,6 +55,8 @@ struct TaskInfo {
   std::optional<Packing> packing;  ///< for a task with an encoder
   /// The error that KerasHub makes in single-token decode steps, as text after "KerasHub …"; empty if there is none.
   std::string keras_hub_error{};
+  /// The beginning of the paths of weights on which the task's result does not depend; empty if there are none.
+  std::string unused_weights{};
   bool predicts_tokens = false;  ///< whether the output at a position is the logits of the next token
 };
 

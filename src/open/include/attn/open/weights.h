@@ -20,6 +20,8 @@ struct WantedWeights {
   std::vector<graph::WeightSpec> specs;
   std::string backbone;        ///< class of the backbone; for a model that is not a task, its own class
   std::string backbone_store;  ///< path prefix of the backbone's weights; "" if the model is not a task
+  /// The beginning of the paths of weights on which the result does not depend; empty if there are none.
+  std::string unused{};
 };
 
 [[nodiscard]] WantedWeights wanted_weights(const keras::Model& model);

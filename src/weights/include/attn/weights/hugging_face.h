@@ -18,10 +18,12 @@ namespace attn::weights {
                                    std::span<const graph::WeightSpec> specs);
 
 /// Converts weights of transformers to the model's own names (file_names) and layouts, with the dtypes of the file.
-/// Arrays outside the model, such as another head's, are left out. Throws Error (bad_input) that lists arrays which are
-/// missing, have another shape, or are in the model's blocks without a counterpart.
+/// Arrays outside the model, such as another head's, are left out. Weights whose path begins with `unused` ("" for
+/// none) do not affect the model's result, and keep their initial values if the file lacks them. Throws Error
+/// (bad_input) that lists arrays which are missing, have another shape, or are in the model's blocks without a
+/// counterpart.
 [[nodiscard]] Store from_hugging_face(std::span<const graph::WeightSpec> specs, std::span<const NameTable> tables,
-                                      std::string_view backbone, const Store& store);
+                                      std::string_view backbone, std::string_view unused, const Store& store);
 
 /// Converts the model's weights to the names and layouts of transformers; there is one tensor for each spec.
 /// `with_head`: of a task, so the backbone's names have a prefix. Throws Error (bad_input) for a family without a table
