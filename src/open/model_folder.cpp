@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/json_text.h"
 #include "attn/io/unsupported_formats.h"
+#include "attn/open/sentence_modules.h"
 #include "attn/weights/read_store.h"
 #include "tied_embedding.h"
 
@@ -112,6 +114,9 @@ ModelText read_model_folder(const std::string& path) {
   const std::string name = is_task ? "task.json" : "config.json";
   ModelText out{path + "/" + name, std::string(io::read_file_in(path, name).text()), {}, path};
   out.options.keras_version = keras_version_in(path);
+  if (config.contains("model_type"))
+    if (auto modules = read_sentence_modules(path); modules && modules->unsupported.empty())
+      out.options.embedder = std::move(modules->settings);
   if (const auto weights = weights_file_in(path); weights && may_hide_tied_embedding(out.text))
     out.options.tie_word_embeddings = tied_embedding_in(weights::read_store(*weights));
   return out;

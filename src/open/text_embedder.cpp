@@ -7,6 +7,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/open/model.h"
+#include "attn/open/sentence_modules.h"
 #include "attn/open/tokenizer.h"
 
 namespace attn::open {
@@ -24,44 +26,89 @@ Execution without_shape(Execution execution) {
   return execution;
 }
 
-std::int64_t length_of(const LoadedModel& loaded, const std::optional<std::int64_t>& asked) {
+/// Returns the length to which texts are cut: KerasHub's preprocessor has one of its own, and sentence-transformers
+/// uses all positions unless a file states less.
+std::int64_t own_length(const LoadedModel& loaded, const std::optional<SentenceModules>& modules,
+                        const std::optional<std::int64_t>& positions) {
+  if (modules) return modules->settings.sequence_length.value_or(positions.value_or(kDefaultLength));
+  const auto task = loaded.model.task();
+  return task->preprocessor ? task->preprocessor->sequence_length.value_or(kDefaultLength) : kDefaultLength;
+}
+
+std::int64_t length_of(const LoadedModel& loaded, const std::optional<SentenceModules>& modules,
+                       const std::optional<std::int64_t>& asked) {
   const auto positions = loaded.model.most_positions();
   if (asked && positions && *asked > *positions)
     throw bad_usage("{} has {} positions, fewer than the `length` {}", loaded.file, *positions, *asked);
   if (asked) return *asked;
-  const auto task = loaded.model.task();
-  const std::int64_t own =
-      task->preprocessor ? task->preprocessor->sequence_length.value_or(kDefaultLength) : kDefaultLength;
+  const std::int64_t own = own_length(loaded, modules, positions);
   return std::min(own, positions.value_or(own));
+}
+
+/// Returns the text of a prompt, by default of the model's own one; "" if there is none.
+std::string prompt_of(const LoadedModel& loaded, const std::optional<SentenceModules>& modules,
+                      const std::optional<std::string>& asked) {
+  const std::map<std::string, std::string> none;
+  const auto& prompts = modules ? modules->prompts : none;
+  const std::optional<std::string>& name = asked || !modules ? asked : modules->default_prompt;
+  if (!name) return "";
+  if (const auto found = prompts.find(*name); found != prompts.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, text] : prompts) names.push_back(printable(known));
+  throw bad_usage("{} has no prompt '{}'; {}", loaded.file, printable(*name),
+                  names.empty() ? "it has no prompts" : "its prompts are " + join(names, ", "));
 }
 
 }  // namespace
 
-TextEmbedder::TextEmbedder(const std::string& model, const Execution& execution, const Listener& listener)
+TextEmbedder::TextEmbedder(const std::string& model, const Execution& execution,
+                           const std::optional<std::string>& prompt_name, const Listener& listener)
     : listener_(listener),
       runner_(model, without_shape(execution), listener),
       batch_(execution.batch.value_or(kDefaultBatch)) {
   const LoadedModel& loaded = runner_.loaded();
+  const auto modules = is_folder(model) ? read_sentence_modules(model) : std::nullopt;
   if (!loaded.model.task() || !loaded.model.class_name().ends_with("TextEmbedder"))
-    throw bad_input("{}: a {} does not embed texts; expected a TextEmbedder of KerasHub", loaded.file,
-                    loaded.model.class_name());
+    throw bad_input(
+        "{}: a {} does not embed texts; expected a TextEmbedder of KerasHub, or a folder of "
+        "sentence-transformers{}",
+        loaded.file, loaded.model.class_name(),
+        modules && !modules->unsupported.empty() ? ", but not " + modules->unsupported : "");
   tokenizer_ = open_tokenizer_of(model, loaded);
-  length_ = length_of(loaded, execution.sequence_length);
+  is_of_transformers_ = modules.has_value();
+  length_ = length_of(loaded, modules, execution.sequence_length);
+  prompt_ = prompt_of(loaded, modules, prompt_name);
   const std::vector<std::string> inputs = loaded.model.input_names();
   has_segments_ = std::ranges::find(inputs, "segment_ids") != inputs.end();
 }
 
 EmbeddedText TextEmbedder::tokens_of(std::string_view text) const {
-  const tokenizers::SpecialIds& specials = tokenizer_->specials();
-  EmbeddedText out{tokenizer_->encode(text), false};
-  const std::int64_t around = (specials.start ? 1 : 0) + (specials.end ? 1 : 0);
-  const std::int64_t most = std::max<std::int64_t>(length_ - around, 0);
+  const std::string whole = prompt_ + std::string(text);
+  const auto [start, end] = around();
+  EmbeddedText out{tokenizer_->encode(whole), false};
+  const std::int64_t most = std::max<std::int64_t>(length_ - std::ssize(start) - std::ssize(end), 0);
   if (std::ssize(out.ids) > most) {
     out.ids.resize(static_cast<std::size_t>(most));
     out.is_cut = true;
   }
-  if (specials.start) out.ids.insert(out.ids.begin(), *specials.start);
-  if (specials.end) out.ids.push_back(*specials.end);
+  out.ids.insert(out.ids.begin(), start.begin(), start.end());
+  out.ids.insert(out.ids.end(), end.begin(), end.end());
+  return out;
+}
+
+TextEmbedder::Around TextEmbedder::around() const {
+  const tokenizers::SpecialIds& specials = tokenizer_->specials();
+  Around out;
+  if (!is_of_transformers_) {
+    if (specials.start) out.start.push_back(*specials.start);
+    if (specials.end) out.end.push_back(*specials.end);
+    return out;
+  }
+  // The tokens of the file's template; those from the end token on are behind the text.
+  const std::vector<tokenizers::Id> all = tokenizer_->encode("", {.add_specials = true});
+  const auto middle = specials.end ? std::ranges::find(all, *specials.end) : all.end();
+  out.start.assign(all.begin(), middle);
+  out.end.assign(middle, all.end());
   return out;
 }
 
@@ -78,7 +125,8 @@ Tensor TextEmbedder::embed_batch(std::span<const EmbeddedText* const> texts) {
     for (std::int64_t at = 0; at < length; ++at) {
       const tokenizers::Id id = at < std::ssize(own) ? own[static_cast<std::size_t>(at)] : pad;
       ids.set(row * length + at, id);
-      mask.set(row * length + at, id != pad ? 1 : 0);
+      const bool is_token = is_of_transformers_ ? at < std::ssize(own) : id != pad;
+      mask.set(row * length + at, is_token ? 1 : 0);
     }
   }
   std::map<std::string, Tensor> arrays = {{"token_ids", ids}, {"padding_mask", mask}};

@@ -14,6 +14,7 @@
 #include "attn/open/listener.h"
 #include "attn/open/model.h"
 #include "attn/open/reopen.h"
+#include "attn/open/sentence_modules.h"
 #include "attn/open/weights.h"
 #include "attn/tokenizers/forms.h"
 #include "attn/train/low_rank.h"
@@ -96,7 +97,7 @@ class Objects {
 
   /// Returns a preprocessor with KerasHub's defaults, also for the length to which texts are cut: a Hugging Face folder
   /// does not contain that length.
-  [[nodiscard]] static ordered_json new_preprocessor(const ordered_json& task, const tokenizers::KerasForm& form) {
+  [[nodiscard]] ordered_json new_preprocessor(const ordered_json& task, const tokenizers::KerasForm& form) const {
     const std::string module = task["module"].get<std::string>(), of_task = task["class_name"].get<std::string>();
     ordered_json tokenizer = ordered_json::parse(form.config);
     tokenizer["dtype"] = dtype_policy("int32");
@@ -106,10 +107,16 @@ class Objects {
     config["tokenizer"] = object_of(sibling_module(module, form.class_name), form.class_name, std::move(tokenizer));
     config["config_file"] = "preprocessor.json";
     if (of_task.ends_with("Seq2SeqLM")) return object_of(module + "_preprocessor", class_name, std::move(config));
-    config["sequence_length"] = generates ? 1024 : 512;
+    config["sequence_length"] = generates ? 1024 : embedder_length().value_or(512);
     if (generates) config.update({{"add_start_token", true}, {"add_end_token", true}});
     if (!generates) config["truncate"] = "round_robin";
     return object_of(module + "_preprocessor", class_name, std::move(config));
+  }
+
+  /// Returns the length of texts that sentence-transformers states beside the model.
+  [[nodiscard]] std::optional<std::int64_t> embedder_length() const {
+    const auto modules = open::is_folder(source_) ? open::read_sentence_modules(source_) : std::nullopt;
+    return modules ? modules->settings.sequence_length : std::nullopt;
   }
 
   const open::LoadedModel& loaded_;
@@ -155,7 +162,7 @@ void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, cons
   }
   const std::string class_name = objects.root["class_name"].get<std::string>();
   ordered_json kinds = ordered_json::array();
-  for (const char* kind : {"CausalLM", "Seq2SeqLM", "TextClassifier", "MaskedLM", "ImageClassifier"})
+  for (const char* kind : {"CausalLM", "Seq2SeqLM", "TextClassifier", "TextEmbedder", "MaskedLM", "ImageClassifier"})
     if (class_name.ends_with(kind)) kinds.push_back(kind);
   folder.write("metadata.json", text_of({{"keras_version", weights::kKerasVersion},
                                          {"keras_hub_version", kKerasHubVersion},
@@ -164,13 +171,27 @@ void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, cons
                                          {"tasks", kinds}}));
 }
 
+/// Writes the pooling of a TextEmbedder.
+void save_sentence_modules(io::AtomicFolder& folder, const open::LoadedModel& loaded, const std::string& source) {
+  const ordered_json config = keras::parse_json_text(loaded.model.config({}), "config.json")["config"];
+  keras::EmbedderSettings settings{config["pooling_mode"].get<std::string>(), config["normalize"].get<bool>(), {}};
+  if (const auto task = loaded.model.task(); task->preprocessor)
+    settings.sequence_length = task->preprocessor->sequence_length;
+  else if (const auto modules = open::is_folder(source) ? open::read_sentence_modules(source) : std::nullopt)
+    settings.sequence_length = modules->settings.sequence_length;
+  const auto width = config["backbone"]["config"]["hidden_dim"].get<std::int64_t>();
+  for (const auto& [name, text] : open::sentence_modules_files(settings, width)) folder.write(name, text);
+}
+
 void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
                        const std::string& source, std::int64_t shard_bytes, const open::Listener& listener) {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
+  const bool embeds = loaded.model.class_name().ends_with("TextEmbedder");
+  if (embeds) save_sentence_modules(folder, loaded, source);
   const auto arrays = weights::to_hugging_face(stored.specs, stored.weights, keras::weight_names(), wanted.backbone,
-                                               !wanted.backbone_store.empty());
+                                               !wanted.backbone_store.empty() && !embeds);
   io::write_torch_shards(folder, arrays, shard_bytes);
   for (const io::NamedBytes& each : tokenizers::hugging_face_files(source)) folder.write(each.name, each.bytes.text());
   try {

@@ -19,16 +19,21 @@ struct EmbedCommand {
   open::Execution execution;
   std::string model;
   std::vector<std::string> texts;
-  std::optional<std::string> texts_file, target;
+  std::optional<std::string> texts_file, target, prompt_name;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
-    options.add("model", model, "MODEL", "preset folder or .keras of a KerasHub TextEmbedder").required();
+    options
+        .add("model", model, "MODEL",
+             "preset folder or .keras of a KerasHub TextEmbedder, or folder of sentence-transformers")
+        .required();
     options.output("-o,--output", target, "FILE",
                    "write the vectors to .npz, .npy or .safetensors; with --json, the report to .json");
     options.group(OptionGroup::input);
     options.add("--text", texts, "TEXT", "text to embed; repeatable (default stdin)").repeatable();
     options.add("--texts", texts_file, "FILE", "file of texts: a JSON array, or a .txt with one per line; - is stdin");
+    options.add("--prompt-name", prompt_name, "NAME",
+                "prompt of a sentence-transformers model to write before each text: query (default the model's)");
     options.add("--batch-size", execution.batch, "N", "number of texts that run at a time (default 32)").above_zero();
     options
         .add("--seq-len", execution.sequence_length, "N",
@@ -47,7 +52,7 @@ struct EmbedCommand {
     refuse_binary_on_terminal(arrays());
     if (arrays()) io::check_tensor_path(*arrays());
     const std::vector<std::string> all = read_texts();
-    open::TextEmbedder embedder(model, execution, common.console);
+    open::TextEmbedder embedder(model, execution, prompt_name, common.console);
     std::vector<open::EmbeddedText> tokens;
     report::EmbedReport report{model,
                                embedder.loaded().model.class_name(),

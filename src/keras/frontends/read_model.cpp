@@ -105,7 +105,8 @@ ReadModel read_once(const std::string& source, std::string text, const ReadOptio
         std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), true);
   }
   if (const Ref read(*out.document); is_hugging_face(read)) {
-    Translation translation = translate_hugging_face(read, options.as_keras_hub, out.warnings);
+    const EmbedderSettings* const embedder = options.embedder ? &*options.embedder : nullptr;
+    Translation translation = translate_hugging_face(read, options.as_keras_hub, embedder, out.warnings);
     out.expanded =
         std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), false);
   }

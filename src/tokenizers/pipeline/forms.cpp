@@ -81,10 +81,36 @@ json empty_config(const KerasClass& row) {
   return config;
 }
 
+/// Extracts the words of a tokenizer.json, for a folder without vocab.txt.
+KerasForm form_of_word_pieces(const ModelFiles& files, const KerasClass& row, json config) {
+  const std::string place = files.place(kTokenizerJson);
+  const json whole = io::parse_json(files.read(kTokenizerJson, kMaxFile).text(), place, kLimits);
+  const JsonNode node(whole, place), model = node["model"];
+  if (model["type"].text("") != "WordPiece" || !model["vocab"].is_object())
+    throw bad_input("{}: not a WordPiece tokenizer, but {} is one", model.place(), row.name);
+  const json& vocabulary = whole["model"]["vocab"];
+  std::vector<std::string> words(vocabulary.size());
+  for (const auto& [word, id] : vocabulary.items()) {
+    const bool is_next = id.is_number_integer() && id.get<std::int64_t>() >= 0 &&
+                         id.get<std::int64_t>() < std::ssize(words) && words[id.get<std::size_t>()].empty();
+    if (!is_next || word.empty() || word.find_first_of("\r\n") != std::string::npos)
+      throw bad_input("{}: /model/vocab: the words cannot be the lines of a vocabulary.txt in the order of their ids",
+                      place);
+    words[id.get<std::size_t>()] = word;
+  }
+  config["lowercase"] = node["normalizer"]["lowercase"].flag(true);
+  KerasForm out{std::string(row.name), config.dump(), {}};
+  const std::string lines = join(words, "\n") + "\n";
+  out.assets.push_back({asset_names(row.kind)[0], io::Bytes::copy_of(std::as_bytes(std::span(lines)))});
+  return out;
+}
+
 KerasForm form_of_folder(const ModelFiles& files, const TokenizerTables& tables) {
   const KerasSource source = keras_source(files, tables);
   json config = empty_config(*source.row);
   if (source.vocabulary.empty()) return form_of_tokenizer_json(files, *source.row, std::move(config));
+  if (source.row->kind == Kind::word_piece && !files.has(source.vocabulary) && files.has(kTokenizerJson))
+    return form_of_word_pieces(files, *source.row, std::move(config));
   if (source.row->kind == Kind::word_piece) config["lowercase"] = source.lowercase;
   // If the list is null, KerasHub uses the special tokens of the class.
   if (source.row->kind == Kind::byte_pairs) config["unsplittable_tokens"] = nullptr;

@@ -55,6 +55,52 @@ TEST_CASE("embed: vectors equal KerasHub's for empty, short and cut texts and fo
   }
 }
 
+TEST_CASE("embed: vectors of sentence-transformers folders equal the library's, with each prompt") {
+  const std::string cases = data("sentence/");
+  for (const attn::NamedTensor& expected : attn::io::read_tensors(cases + "vectors.npz")) {
+    CAPTURE(expected.name);
+    const std::size_t slash = expected.name.find('/');
+    std::vector<std::string> command = {"embed", cases + expected.name.substr(0, slash), "--texts",
+                                        cases + "texts.json"};
+    if (slash != std::string::npos) {
+      command.emplace_back("--prompt-name");
+      command.push_back(expected.name.substr(slash + 1));
+    }
+    const TemporaryFolder folder;
+    command.insert(command.end(), {"-o", folder / "vectors.npz"});
+    const Result result = run_attn(command);
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    CHECK(largest_error(expected.tensor, embeddings_in(folder / "vectors.npz")) < 1e-5);
+  }
+}
+
+TEST_CASE("embed: a sentence-transformers folder keeps its vectors as a preset and back as a folder") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> texts = {"mars is the red planet", "a twin"};
+  const auto vectors = [&](const std::string& model) {
+    const Result result = run_attn({"embed", model, "--text", texts[0], "--text", texts[1], "-o", folder / "v.npz"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return embeddings_in(folder / "v.npz");
+  };
+  const Tensor expected = vectors(data("sentence/bert"));
+  REQUIRE(run_attn({"convert", data("sentence/bert"), folder / "preset", "--to", "preset"}).code == 0);
+  CHECK(largest_error(expected, vectors(folder / "preset")) < 1e-6);
+  REQUIRE(run_attn({"convert", folder / "preset", folder / "again", "--to", "hf"}).code == 0);
+  CHECK(largest_error(expected, vectors(folder / "again")) < 1e-6);
+}
+
+TEST_CASE("embed: a folder with modules that KerasHub lacks opens as its backbone, and embed names the module") {
+  const TemporaryFolder folder;
+  const std::string copy = folder / "model";
+  std::filesystem::copy(data("sentence/bert"), copy, std::filesystem::copy_options::recursive);
+  std::ofstream(copy + "/1_Pooling/config.json") << R"({"pooling_mode": "weightedmean"})";
+  CHECK(contains(run_attn({"summary", copy}).out, "bert_backbone"));
+  const Result result = run_attn({"embed", copy, "--text", "a"});
+  CHECK(result.code == 3);
+  CHECK_MESSAGE(contains(result.err, "a folder of sentence-transformers, but not one with the pooling 'weightedmean'"),
+                result.err);
+}
+
 TEST_CASE("embed: a vector does not depend on other texts of the run") {
   const Tensor together = embedded(data("bert"));
   for (const char* batch : {"1", "2", "3"}) {
@@ -141,6 +187,8 @@ TEST_CASE("embed: wrong models, texts, lengths and files are errors with a way o
       {{"embed", gpt2, "--text", "a"}, 3, "a GPT2CausalLM does not embed texts; expected a TextEmbedder of KerasHub"},
       {{"embed", data("bert"), "--texts", folder / "none.txt"}, 2, "the file contains no texts to embed"},
       {{"embed", data("bert"), "--text", "\xff"}, 2, "UTF-8"},
+      {{"embed", data("bert"), "--text", "a", "--prompt-name", "query"}, 2, "has no prompt 'query'; it has no prompts"},
+      {{"embed", data("sentence/bert"), "--text", "a", "--prompt-name", "q"}, 2, "its prompts are document, query"},
       {{"embed", data("bert"), "--text", "a", "--seq-len", "65"}, 2, "64 positions"},
       {{"embed", data("bert"), "--text", "a", "--seq-len", "0"}, 2, "--seq-len"},
       {{"embed", data("bert"), "--text", "a", "-o", folder / "x.csv"}, 2, ".npz"},

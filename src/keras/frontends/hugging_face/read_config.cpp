@@ -55,6 +55,18 @@ const Head* head_of(const Ref& root, const HuggingFaceModel& model, std::vector<
   return nullptr;
 }
 
+/// Returns the head of a text embedder; null, with a warning, if KerasHub's family has no such class.
+const Head* embedder_of(const Ref& root, const HuggingFaceModel& model, std::vector<std::string>& warnings) {
+  static constexpr Head kEmbedder{"", "TextEmbedder"};
+  const std::string name = std::string(model.stem) + std::string(kEmbedder.task);
+  for (const ModelFamily* family : model_families())
+    for (const ClassInfo& known : family->models)
+      if (known.name == name) return &kEmbedder;
+  warnings.push_back(
+      fmt::format("{}: KerasHub has no {}; this is the backbone without the pooling", root.document().source(), name));
+  return nullptr;
+}
+
 }  // namespace
 
 bool is_hugging_face(const Ref& root) {
@@ -63,13 +75,14 @@ bool is_hugging_face(const Ref& root) {
   return type && type->is_string();
 }
 
-Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vector<std::string>& warnings) {
+Translation translate_hugging_face(const Ref& root, bool as_keras_hub, const EmbedderSettings* embedder,
+                                   std::vector<std::string>& warnings) {
   const HuggingFaceModel& model = model_of(root, as_keras_hub);
   ConfigMap map(root, as_keras_hub, model.is_converted);
   model.sizes(map);
   Json backbone = object_of(std::string(model.stem) + "Backbone", std::move(map.result()));
   Translation out;
-  const Head* const head = head_of(root, model, warnings);
+  const Head* const head = embedder != nullptr ? embedder_of(root, model, warnings) : head_of(root, model, warnings);
   std::string at = "/config";
   if (head == nullptr) {
     out.root = std::move(backbone);
@@ -79,6 +92,8 @@ Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vect
       config["num_classes"] = classes_in(root);
       out.origins["/config/num_classes"] = "/id2label";
     }
+    if (embedder != nullptr)
+      config.update({{"pooling_mode", embedder->pooling_mode}, {"normalize", embedder->normalize}});
     out.root = object_of(std::string(model.stem) + std::string(head->task), std::move(config));
     at = "/config/backbone/config";
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/keras/options.h"
 #include "config/json.h"
 
 namespace attn::keras {
@@ -13,8 +14,9 @@ namespace attn::keras {
 
 /// Returns the KerasHub task for its architecture, without a preprocessor, or the backbone if KerasHub does not have
 /// the head. Throws Error (bad_input) for unknown families, and for settings that KerasHub's class does not implement;
-/// with `as_keras_hub` these are ignored, as in KerasHub.
-[[nodiscard]] Translation translate_hugging_face(const Ref& root, bool as_keras_hub,
+/// with `as_keras_hub` these are ignored, as in KerasHub. With `embedder`, which can be null, the result is a
+/// TextEmbedder.
+[[nodiscard]] Translation translate_hugging_face(const Ref& root, bool as_keras_hub, const EmbedderSettings* embedder,
                                                  std::vector<std::string>& warnings);
 
 }  // namespace attn::keras

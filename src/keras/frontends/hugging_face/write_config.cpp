@@ -47,8 +47,8 @@ std::string hugging_face_config(Functional& model, const std::string& dtype) {
   std::string architecture =
       std::string(form.architecture) + (own_head != nullptr ? std::string(own_head->architecture) : "Model");
   Json classes;
-  if (task != nullptr) {
-    const std::string name(model.class_name());
+  const std::string name(model.class_name());
+  if (task != nullptr && !name.ends_with("TextEmbedder")) {  // whose pooling is in other files
     const Head* const head = head_of_task(form, std::string_view(name).substr(form.stem.size()));
     if (head == nullptr)
       throw bad_input("a {} cannot be written as a Hugging Face folder: transformers has no such head", name);

@@ -20,6 +20,13 @@ namespace attn::keras {
 /// The maximum size of a config, in bytes.
 inline constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
 
+/// The settings of a TextEmbedder that files beside a Hugging Face config state, and its preprocessor's length.
+struct EmbedderSettings {
+  std::string pooling_mode;  ///< as in KerasHub: "mean"
+  bool normalize = false;
+  std::optional<std::int64_t> sequence_length;
+};
+
 struct ReadOptions {
   /// The input shape without the batch, with which a single layer, or a Sequential without an input, is built.
   std::optional<Shape> input_shape;
@@ -39,6 +46,8 @@ struct ReadOptions {
   /// Quantizes the model as model.quantize does: "int8", "int4" (blocks of 128), "int4/64", or "int4/-1" without
   /// blocks.
   std::optional<std::string> quantize{};
+  /// For a Hugging Face config of a text embedder.
+  std::optional<EmbedderSettings> embedder{};
 };
 
 /// The default of unknown lengths, in positions.

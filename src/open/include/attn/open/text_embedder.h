@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,11 +26,14 @@ struct EmbeddedText {
 class TextEmbedder {
  public:
   /// Reads or draws the weights. execution.batch is the number of texts that run at a time, execution.sequence_length
-  /// replaces the length in the model's preprocessor. Throws Error (bad_input) if the model is not a TextEmbedder or
-  /// has no tokenizer, and Error (usage) if the length exceeds the model's positions.
-  TextEmbedder(const std::string& model, const Execution& execution, const Listener& listener);
+  /// replaces the length in the model's preprocessor. `prompt_name` selects a prompt of sentence-transformers to write
+  /// before each text, in place of the model's default. Throws Error (bad_input) if the model is not a TextEmbedder or
+  /// has no tokenizer, and Error (usage) if the length exceeds the model's positions, or if there is no such prompt.
+  TextEmbedder(const std::string& model, const Execution& execution, const std::optional<std::string>& prompt_name,
+               const Listener& listener);
 
-  /// Returns the tokens of a text as KerasHub's preprocessor packs them. Throws Error (usage) for invalid UTF-8.
+  /// Returns the tokens of a text as KerasHub's preprocessor or sentence-transformers packs them. Throws Error (usage)
+  /// for invalid UTF-8.
   [[nodiscard]] EmbeddedText tokens_of(std::string_view text) const;
   /// Returns the vectors (texts, D) in float32. Throws Error, and Stopped.
   [[nodiscard]] Tensor embed(std::span<const EmbeddedText> texts);
@@ -38,6 +42,11 @@ class TextEmbedder {
   [[nodiscard]] const tokenizers::Tokenizer& tokenizer() const { return *tokenizer_; }
 
  private:
+  /// The special tokens in front of a text and behind it.
+  struct Around {
+    std::vector<tokenizers::Id> start, end;
+  };
+  [[nodiscard]] Around around() const;
   /// Returns the vectors (rows, D) of a few texts, padded to the same length.
   [[nodiscard]] Tensor embed_batch(std::span<const EmbeddedText* const> texts);
 
@@ -45,7 +54,11 @@ class TextEmbedder {
   RowRunner runner_;
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::int64_t batch_, length_ = 0;
+  std::string prompt_;  // written before each text
   bool has_segments_;
+  /// Whether the model is a folder of sentence-transformers. Its padding is behind the tokens of a text; with KerasHub,
+  /// it is wherever the padding token is.
+  bool is_of_transformers_ = false;
 };
 
 }  // namespace attn::open
