@@ -54,7 +54,7 @@ class Embed:
 
 
 class Image:
-    """Nine files, of which the first is alone in a batch."""
+    """Nine files; the process that is the start reads only the first."""
     unit, units = "images", 8
     peers = ("torch.compile",)
 

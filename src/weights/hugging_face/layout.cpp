@@ -10,8 +10,8 @@ namespace {
 
 using Order = Layout::Order;
 
-/// Rows and columns of a tile. A row of it is a cache line of float32, so that lines are written as a whole: writing
-/// elements column by column is ten times slower if the rows' distance maps them to a few sets of the cache.
+/// Rows and columns of a tile. A row of it is a cache line of float32, so that lines are written as a whole. Writing
+/// single elements is ten times slower if the distance of rows maps them to a few sets of the cache.
 constexpr Dim kTile = 16;
 
 /// Transposes a matrix (rows, columns).
