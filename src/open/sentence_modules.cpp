@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -83,32 +82,70 @@ void read_pooling(const JsonFile& file, SentenceModules& out) {
     out.settings.pooling_mode = known->second;
 }
 
-/// Reads the chain of modules: a transformer, a pooling, and at most a normalization.
-void read_modules(const std::string& folder, const JsonFile& file, SentenceModules& out) {
+/// A module in modules.json.
+struct Module {
+  std::string kind;  ///< the last part of its type: "Pooling"
+  json path;
+};
+
+std::vector<Module> modules_in(const JsonFile& file) {
   if (!file.root.is_array()) file.fail("an array of modules");
-  std::vector<std::string> kinds;
+  std::vector<Module> out;
   for (const json& module : file.root) {
     if (!module.is_object() || !module.contains("type") || !module["type"].is_string())
       file.fail("modules with a string `type`");
     const std::string type = module["type"].get<std::string>();
-    kinds.push_back(type.substr(type.rfind('.') + 1));
-    if (kinds.back() != "Pooling") continue;
-    const json path = module.value("path", json(nullptr));
-    if (!path.is_string() || path.get<std::string>().find_first_of("/\\") != std::string::npos || path == "..")
-      file.fail("the name of a folder as the `path` of a pooling");
-    const JsonFile pooling(folder, path.get<std::string>() + "/config.json");
-    if (pooling.root.is_null()) throw bad_input("{}: the file is missing, but {} names it", pooling.place, kModules);
-    read_pooling(pooling, out);
+    out.push_back({type.substr(type.rfind('.') + 1), module.value("path", json(nullptr))});
   }
-  constexpr std::array<std::string_view, 3> kChain{"Transformer", "Pooling", "Normalize"};
-  const std::size_t same = std::min(kinds.size(), kChain.size());
-  const auto differs = std::mismatch(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(same), kChain.begin());
-  const std::size_t at = static_cast<std::size_t>(differs.first - kinds.begin());
-  if (at < kinds.size())
-    out.unsupported = fmt::format("one with a {1} as module {0}", at + 1, printable(shortened(kinds[at])));
-  else if (kinds.size() < 2)
+  return out;
+}
+
+/// Returns the name of a module's folder.
+std::string folder_of(const JsonFile& file, const Module& module) {
+  const json& path = module.path;
+  if (!path.is_string() || path == "" || path == ".." ||
+      path.get<std::string>().find_first_of("/\\") != std::string::npos)
+    file.fail(fmt::format("the name of a folder as the `path` of a {}", printable(shortened(module.kind))));
+  return path.get<std::string>();
+}
+
+/// Returns the config of a module.
+JsonFile config_of(const std::string& folder, const std::string& module) {
+  JsonFile config(folder, module + "/config.json");
+  if (config.root.is_null()) throw bad_input("{}: the file is missing, but {} names it", config.place, kModules);
+  return config;
+}
+
+void read_dense(const JsonFile& config, SentenceModules& out) {
+  const json units = config.member("out_features"), activation = config.member("activation_function");
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (!units.is_number_integer() || units.get<std::int64_t>() < 1 || units.get<std::int64_t>() >= kMost)
+    config.fail("an integer from 1 to 2147483647 as out_features");
+  const bool is_linear =
+      activation.is_null() || (activation.is_string() && activation.get<std::string>().ends_with("Identity"));
+  if (config.member("bias") != false || !is_linear)
+    out.unsupported = "one with a Dense that has a bias or an activation";
+  out.settings.dense_units.push_back(units.get<std::int64_t>());
+}
+
+/// Reads the chain of modules: a transformer, a pooling, dense layers, and at most a normalization.
+void read_modules(const std::string& folder, const JsonFile& file, SentenceModules& out) {
+  const std::vector<Module> modules = modules_in(file);
+  std::size_t at = 0;
+  const auto follows = [&](std::string_view kind) { return at < modules.size() && modules[at].kind == kind; };
+  if (follows("Transformer")) ++at;
+  if (at == 1 && follows("Pooling"))
+    read_pooling(config_of(folder, folder_of(file, modules[at++])), out);
+  else if (at == modules.size())
     out.unsupported = "one without a pooling";
-  out.settings.normalize = kinds.size() == kChain.size();
+  for (; at > 1 && follows("Dense"); ++at) {
+    out.dense_folders.push_back(folder_of(file, modules[at]));
+    read_dense(config_of(folder, out.dense_folders.back()), out);
+  }
+  out.settings.normalize = at > 1 && follows("Normalize");
+  if (out.settings.normalize) ++at;
+  if (at < modules.size())
+    out.unsupported = fmt::format("one with a {} as module {}", printable(shortened(modules[at].kind)), at + 1);
 }
 
 /// Returns a length in tokens; nothing if the file has none, or the huge one with which tokenizers have no limit.
@@ -155,22 +192,34 @@ std::optional<SentenceModules> read_sentence_modules(const std::string& folder) 
 
 std::map<std::string, std::string> sentence_modules_files(const keras::EmbedderSettings& settings, std::int64_t width) {
   using nlohmann::ordered_json;
-  constexpr std::array<std::pair<const char*, const char*>, 3> kChain{
-      {{"Transformer", ""}, {"Pooling", "1_Pooling"}, {"Normalize", "2_Normalize"}}};
+  constexpr int kIndent = 2;
+  std::map<std::string, std::string> files;
   ordered_json modules = ordered_json::array();
-  for (const auto& [type, path] : std::span(kChain).first(settings.normalize ? 3 : 2)) {
-    const std::size_t at = modules.size();
-    modules.push_back({{"idx", at},
-                       {"name", std::to_string(at)},
-                       {"path", path},
-                       {"type", std::string("sentence_transformers.models.") + type}});
+  const auto add = [&](const std::string& type) {
+    const std::string at = std::to_string(modules.size());
+    const std::string path = modules.empty() ? "" : at + "_" + type;
+    modules.push_back(
+        {{"idx", modules.size()}, {"name", at}, {"path", path}, {"type", "sentence_transformers.models." + type}});
+    return path + "/config.json";
+  };
+  add("Transformer");
+  const std::string pooling_file = add("Pooling");
+  std::int64_t inputs = width;
+  for (const std::int64_t units : settings.dense_units) {
+    files[add("Dense")] = ordered_json({{"in_features", inputs},
+                                        {"out_features", units},
+                                        {"bias", false},
+                                        {"activation_function", "torch.nn.modules.linear.Identity"}})
+                              .dump(kIndent) +
+                          "\n";
+    inputs = units;
   }
+  if (settings.normalize) add("Normalize");
   const auto* const mode = std::ranges::find(kModes, settings.pooling_mode, &decltype(kModes)::value_type::second);
   ordered_json pooling = {{"word_embedding_dimension", width}};
   for (const auto& [key, own] : kFlags) pooling[key] = own == mode->first;
-  constexpr int kIndent = 2;
-  std::map<std::string, std::string> files = {{kModules, modules.dump(kIndent) + "\n"},
-                                              {"1_Pooling/config.json", pooling.dump(kIndent) + "\n"}};
+  files[kModules] = modules.dump(kIndent) + "\n";
+  files[pooling_file] = pooling.dump(kIndent) + "\n";
   if (settings.sequence_length)
     files[kLengthFile] = ordered_json({{"max_seq_length", *settings.sequence_length}}).dump(kIndent) + "\n";
   return files;

@@ -1,5 +1,7 @@
 #include "attn/open/weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -9,7 +11,9 @@
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
+#include "attn/io/file.h"
 #include "attn/keras/families.h"
+#include "attn/open/sentence_modules.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/hugging_face.h"
 #include "attn/weights/initialize.h"
@@ -28,6 +32,22 @@ void put_into_task(weights::Store& store, const std::string& backbone_store) {
   for (NamedTensor& weight : store.weights) weight.name.insert(0, backbone_store);
 }
 
+/// Adds the weights of dense layers that sentence-transformers keeps in folders of their own, by the folder's usual
+/// name: "2_Dense.linear.weight".
+void add_dense_weights(weights::Store& store, const std::string& folder) {
+  constexpr std::size_t kFirst = 2;  // after the transformer and the pooling
+  const auto modules = read_sentence_modules(folder);
+  if (!modules || !modules->unsupported.empty()) return;
+  for (std::size_t i = 0; i < modules->dense_folders.size(); ++i) {
+    weights::Store own =
+        weights::read_store(io::checked_file_in(folder, modules->dense_folders[i] + "/model.safetensors"));
+    for (NamedTensor& array : own.weights) {
+      array.name.insert(0, fmt::format("{}_Dense.", kFirst + i));
+      store.weights.push_back(std::move(array));
+    }
+  }
+}
+
 weights::Store read_folder(const WantedWeights& wanted, const std::string& folder) {
   const auto file = weights_file_in(folder);
   if (!file && pickles_in(folder))
@@ -42,8 +62,10 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
         printable(folder));
   weights::Store store = weights::read_store(*file);
   store.file = printable(folder);
-  if (store.naming != weights::Naming::store_path)
+  if (store.naming != weights::Naming::store_path) {
+    add_dense_weights(store, folder);
     return weights::from_hugging_face(wanted.specs, keras::weight_names(), wanted.backbone, wanted.unused, store);
+  }
   put_into_task(store, wanted.backbone_store);
   if (wanted.backbone_store.empty()) return store;
   const std::optional<std::string> rest = task_weights_in(folder);

@@ -7,7 +7,9 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
 #include "attn/io/atomic_folder.h"
+#include "attn/io/safetensors.h"
 #include "attn/io/safetensors_shards.h"
 #include "attn/keras/families.h"
 #include "attn/keras/json_text.h"
@@ -174,13 +176,32 @@ void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, cons
 /// Writes the pooling of a TextEmbedder.
 void save_sentence_modules(io::AtomicFolder& folder, const open::LoadedModel& loaded, const std::string& source) {
   const ordered_json config = keras::parse_json_text(loaded.model.config({}), "config.json")["config"];
-  keras::EmbedderSettings settings{config["pooling_mode"].get<std::string>(), config["normalize"].get<bool>(), {}};
+  keras::EmbedderSettings settings{config["pooling_mode"].get<std::string>(), config["normalize"].get<bool>(), {}, {}};
   if (const auto task = loaded.model.task(); task->preprocessor)
     settings.sequence_length = task->preprocessor->sequence_length;
   else if (const auto modules = open::is_folder(source) ? open::read_sentence_modules(source) : std::nullopt)
     settings.sequence_length = modules->settings.sequence_length;
-  const auto width = config["backbone"]["config"]["hidden_dim"].get<std::int64_t>();
+  const ordered_json& backbone = config["backbone"]["config"];
+  if (backbone.value("is_embedding_model", false))
+    settings.dense_units = {backbone["pooling_intermediate_dim"].get<std::int64_t>(),
+                            backbone["embedding_dim"].get<std::int64_t>()};
+  const auto width = backbone["hidden_dim"].get<std::int64_t>();
   for (const auto& [name, text] : open::sentence_modules_files(settings, width)) folder.write(name, text);
+}
+
+/// Moves the weights of dense layers after the pooling ("2_Dense.linear.weight") to files of their own.
+void save_dense_weights(io::AtomicFolder& folder, std::vector<NamedTensor>& arrays) {
+  for (const std::string module : {"2_Dense", "3_Dense"}) {
+    const std::string prefix = module + ".";
+    std::vector<NamedTensor> own;
+    for (const NamedTensor& array : arrays)
+      if (array.name.starts_with(prefix)) own.push_back({array.name.substr(prefix.size()), array.tensor});
+    if (own.empty()) continue;
+    std::erase_if(arrays, [&](const NamedTensor& array) { return array.name.starts_with(prefix); });
+    io::AtomicFile file(folder.file(module + "/model.safetensors"));
+    io::write_safetensors(file, own);
+    file.commit();
+  }
 }
 
 void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
@@ -190,8 +211,9 @@ void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
   const bool embeds = loaded.model.class_name().ends_with("TextEmbedder");
   if (embeds) save_sentence_modules(folder, loaded, source);
-  const auto arrays = weights::to_hugging_face(stored.specs, stored.weights, keras::weight_names(), wanted.backbone,
-                                               !wanted.backbone_store.empty() && !embeds);
+  auto arrays = weights::to_hugging_face(stored.specs, stored.weights, keras::weight_names(), wanted.backbone,
+                                         !wanted.backbone_store.empty() && !embeds);
+  if (embeds) save_dense_weights(folder, arrays);
   io::write_torch_shards(folder, arrays, shard_bytes);
   for (const io::NamedBytes& each : tokenizers::hugging_face_files(source)) folder.write(each.name, each.bytes.text());
   try {

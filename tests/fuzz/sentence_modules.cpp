@@ -1,4 +1,5 @@
-// The files of sentence-transformers, divided by zero bytes: the modules, the pooling, the length, the prompts.
+// The files of sentence-transformers, divided by zero bytes: the modules, the pooling, the length, the prompts, a
+// dense layer.
 #include "attn/open/sentence_modules.h"
 
 #include <unistd.h>
@@ -15,7 +16,7 @@ namespace {
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / ("attn-fuzz-modules-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_ / "1_Pooling");
+    for (const char* module : {"1_Pooling", "2_Dense"}) std::filesystem::create_directories(path_ / module);
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;

@@ -2,8 +2,10 @@
 #include "attn/open/sentence_modules.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
 #include "../refusal.h"
 #include "../temporary_folder.h"
@@ -64,10 +66,33 @@ TEST_CASE("sentence-transformers: modules that KerasHub's embedder lacks are nam
   CHECK(missing(chain(kPooling), R"({"pooling_mode_weightedmean_tokens": true})") ==
         "one with the pooling 'weightedmean'");
   CHECK(missing(chain(kPooling), R"({"include_prompt": false})") == "one that leaves the prompt out of its pooling");
-  CHECK(missing(chain(kPooling + std::string(R"(, {"type": "sentence_transformers.models.Dense", "path": "2_Dense"})")),
-                "{}") == "one with a Dense as module 3");
+  CHECK(missing(chain(kPooling + std::string(R"(, {"type": "sentence_transformers.models.LSTM", "path": "2_LSTM"})")),
+                "{}") == "one with a LSTM as module 3");
   CHECK(missing("[" + std::string(kTransformer) + "]", "") == "one without a pooling");
   CHECK(missing("[]", "") == "one without a pooling");
+}
+
+TEST_CASE("sentence-transformers: dense layers after the pooling are read if they are linear and have no bias") {
+  const auto dense = [](int number) {
+    return fmt::format(R"({{"type": "sentence_transformers.models.Dense", "path": "{}_Dense"}})", number);
+  };
+  const Folder folder(chain(fmt::format("{}, {}, {}, {}", kPooling, dense(2), dense(3), kNormalize)), "{}");
+  folder.write("2_Dense/config.json", R"({"out_features": 20, "bias": false})");
+  folder.write("3_Dense/config.json",
+               R"({"out_features": 10, "bias": false, "activation_function": "torch.nn.modules.linear.Identity"})");
+  const SentenceModules both = folder.read();
+  CHECK(both.unsupported.empty());
+  CHECK(both.settings.dense_units == std::vector<std::int64_t>{20, 10});
+  CHECK(both.dense_folders == std::vector<std::string>{"2_Dense", "3_Dense"});
+  CHECK(both.settings.normalize);
+  for (const char* config : {R"({"out_features": 10, "bias": true})",
+                             R"({"out_features": 10, "bias": false, "activation_function": "torch.nn.Tanh"})"}) {
+    CAPTURE(config);
+    folder.write("3_Dense/config.json", config);
+    CHECK(folder.read().unsupported == "one with a Dense that has a bias or an activation");
+  }
+  folder.write("3_Dense/config.json", R"({"out_features": 2147483648, "bias": false})");
+  CHECK(folder.refused().ends_with("expected an integer from 1 to 2147483647 as out_features"));
 }
 
 TEST_CASE("sentence-transformers: the length comes from its own file, otherwise from the tokenizer's") {
@@ -92,7 +117,7 @@ TEST_CASE("sentence-transformers: files of another form are rejected with their 
   for (const char* path : {"\"../1_Pooling\"", "\"/etc\"", "\"..\"", "7"}) {
     CAPTURE(path);
     const Folder folder(chain(R"({"type": "Pooling", "path": )" + std::string(path) + "}"), "{}");
-    CHECK(folder.refused().ends_with("expected the name of a folder as the `path` of a pooling"));
+    CHECK(folder.refused().ends_with("expected the name of a folder as the `path` of a Pooling"));
   }
   const Folder folder(chain(kPooling), "{}");
   for (const char* length : {"0", "-1", "1.5", "\"long\""}) {

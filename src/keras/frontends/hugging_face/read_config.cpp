@@ -55,15 +55,25 @@ const Head* head_of(const Ref& root, const HuggingFaceModel& model, std::vector<
   return nullptr;
 }
 
+/// Returns whether KerasHub's embedder has what follows the pooling.
+bool has_ending(const HuggingFaceModel& model, const EmbedderSettings& embedder) {
+  constexpr std::size_t kProjections = 2;
+  if (embedder.dense_units.empty()) return true;
+  return model.has_projections && embedder.dense_units.size() == kProjections && embedder.normalize &&
+         embedder.pooling_mode == "mean";
+}
+
 /// Returns the head of a text embedder; null, with a warning, if KerasHub's family has no such class.
-const Head* embedder_of(const Ref& root, const HuggingFaceModel& model, std::vector<std::string>& warnings) {
+const Head* embedder_of(const Ref& root, const HuggingFaceModel& model, const EmbedderSettings& embedder,
+                        std::vector<std::string>& warnings) {
   static constexpr Head kEmbedder{"", "TextEmbedder"};
   const std::string name = std::string(model.stem) + std::string(kEmbedder.task);
   for (const ModelFamily* family : model_families())
     for (const ClassInfo& known : family->models)
-      if (known.name == name) return &kEmbedder;
-  warnings.push_back(
-      fmt::format("{}: KerasHub has no {}; this is the backbone without the pooling", root.document().source(), name));
+      if (known.name == name && has_ending(model, embedder)) return &kEmbedder;
+  warnings.push_back(fmt::format("{}: KerasHub has no {}{}; this is the backbone without the pooling",
+                                 root.document().source(), name,
+                                 embedder.dense_units.empty() ? "" : " with these dense layers"));
   return nullptr;
 }
 
@@ -80,9 +90,15 @@ Translation translate_hugging_face(const Ref& root, bool as_keras_hub, const Emb
   const HuggingFaceModel& model = model_of(root, as_keras_hub);
   ConfigMap map(root, as_keras_hub, model.is_converted);
   model.sizes(map);
+  if (embedder != nullptr && !embedder->dense_units.empty() && has_ending(model, *embedder)) {
+    map.put("is_embedding_model", true);
+    map.put("pooling_intermediate_dim", embedder->dense_units[0]);
+    map.put("embedding_dim", embedder->dense_units[1]);
+  }
   Json backbone = object_of(std::string(model.stem) + "Backbone", std::move(map.result()));
   Translation out;
-  const Head* const head = embedder != nullptr ? embedder_of(root, model, warnings) : head_of(root, model, warnings);
+  const Head* const head =
+      embedder != nullptr ? embedder_of(root, model, *embedder, warnings) : head_of(root, model, warnings);
   std::string at = "/config";
   if (head == nullptr) {
     out.root = std::move(backbone);

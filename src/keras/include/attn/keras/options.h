@@ -24,6 +24,7 @@ inline constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
 struct EmbedderSettings {
   std::string pooling_mode;  ///< as in KerasHub: "mean"
   bool normalize = false;
+  std::vector<std::int64_t> dense_units{};  ///< the units of dense layers between the pooling and the normalization
   std::optional<std::int64_t> sequence_length;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/keras/options.h"
 
@@ -12,6 +13,7 @@ namespace attn::open {
 
 struct SentenceModules {
   keras::EmbedderSettings settings;
+  std::vector<std::string> dense_folders;  ///< the folders with the weights of the dense layers
   /// A description of the model if KerasHub's embedder lacks some of it: "one without a pooling"; empty if it has all.
   std::string unsupported;
   std::map<std::string, std::string> prompts;  ///< instructions to write before a text, by name
