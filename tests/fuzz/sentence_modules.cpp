@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace attn;
   static const Folder folder;
   std::string_view rest = fuzz::text_of(data, size);
-  for (const char* name :
-       {"modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "config_sentence_transformers.json"}) {
+  for (const char* name : {"modules.json", "1_Pooling/config.json", "sentence_bert_config.json",
+                           "config_sentence_transformers.json", "2_Dense/config.json"}) {
     const std::size_t end = std::min(rest.find('\0'), rest.size());
     folder.write(name, rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
