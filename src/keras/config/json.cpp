@@ -9,6 +9,7 @@
 #include "attn/keras/json_text.h"
 #include "attn/keras/options.h"
 #include "config/python_numbers.h"
+#include "config/quantization.h"
 
 namespace attn::keras {
 namespace {
