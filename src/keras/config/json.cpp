@@ -9,7 +9,6 @@
 #include "attn/keras/json_text.h"
 #include "attn/keras/options.h"
 #include "config/python_numbers.h"
-#include "config/quantization.h"
 
 namespace attn::keras {
 namespace {
