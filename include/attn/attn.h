@@ -47,7 +47,7 @@ struct RunOptions {
   std::uint64_t seed = 0;                       ///< seed of drawn weights and inputs
   int threads = 0;                              ///< 0: all cores
   bool scores = false;                          ///< keep the attention scores of every attention layer
-  std::string matmul_precision = "highest";  ///< of float32 products: highest (float32), high (TF32), medium (bfloat16)
+  std::string matmul_precision = "highest";  ///< float32 products in: highest (float32), high (TF32), medium (bfloat16)
   std::optional<std::int64_t> memory_limit;  ///< in bytes, for the whole process; the system's limits also apply
   /// Compute no position that the padding mask hides: outputs are 0 there. Each pass is compiled for its inputs.
   bool skip_padding = false;

@@ -26,7 +26,8 @@ std::int64_t Shape::size() const {
 
 UInt128 Shape::count() const {
   if (!known()) throw internal_error("the elements of shape {} were requested, but the shape is unknown", str());
-  constexpr UInt128 kMost = UInt128{1} << 124;  // two axes of kMaxSize; its bytes still fit
+  constexpr UInt128 kMost =
+      UInt128{1} << 124;  // the product of two sizes kMaxSize; the number of bytes fits into a UInt128
   UInt128 count = std::find(begin(), end(), 0) == end() ? 1 : 0;
   for (const Dim dim : dims_) {
     if (count == 0) break;

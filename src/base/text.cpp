@@ -241,7 +241,7 @@ std::string with_commas(UInt128 value) {
 
 std::string memory_size(UInt128 bytes) {
   constexpr std::array<std::string_view, 6> kUnits{"B", "KB", "MB", "GB", "TB", "PB"};
-  // Beyond the last unit, Keras divides once more and keeps the name; attn matches its table.
+  // Keras divides a size of 1024 PB or more once more, but still calls the result PB; attn prints the same.
   auto amount = static_cast<double>(bytes);
   std::string_view unit = kUnits.back();
   for (const std::string_view candidate : kUnits) {

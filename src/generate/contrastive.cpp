@@ -35,7 +35,7 @@ double cosine(const HiddenState& x, const HiddenState& y) {
 }
 
 /// One sequence, with the logits for its next token and the hidden states of all its positions.
-struct Row {
+struct ContrastiveRow {
   std::vector<Token> tokens;
   std::vector<float> logits;
   std::vector<HiddenState> hidden;  // hidden state of each position
@@ -43,7 +43,7 @@ struct Row {
 };
 
 /// Returns the largest cosine similarity of a candidate to an earlier position; −1 if there is none.
-double similarity(const Row& row, const HiddenState& candidate) {
+double similarity(const ContrastiveRow& row, const HiddenState& candidate) {
   double most = -1.0;
   for (const HiddenState& before : row.hidden) most = std::max(most, cosine(before, candidate));
   return most;
@@ -54,7 +54,7 @@ double similarity(const Row& row, const HiddenState& candidate) {
 Generated search_contrastive(Decoder& decoder, const Request& request, const Prompts& prompts) {
   Clock clock;
   const Dim k = branches_of(request.sampler), count = static_cast<Dim>(prompts.count());
-  std::vector<Row> rows(prompts.count());
+  std::vector<ContrastiveRow> rows(prompts.count());
   Sources sources(count * k, k, prompts.first());
   const auto all_ended = [&](Dim position) {
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -91,7 +91,7 @@ Generated search_contrastive(Decoder& decoder, const Request& request, const Pro
     const DecoderOutput ahead = decoder.advance({candidates, count * k, 1, position, sources.before(position), false});
     std::vector<Dim> parents;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      Row& row = rows[i];
+      ContrastiveRow& row = rows[i];
       Dim best = 0;
       double best_score = 0.0;
       for (Dim c = 0; c < k; ++c) {

@@ -1,4 +1,4 @@
-// Unary and binary functions.
+// Gradients of unary and binary functions.
 #include <cmath>
 
 #include "rules.h"

@@ -66,7 +66,7 @@ AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(p
     struct stat status {};
     if (open) ::flock(open.get(), LOCK_EX);  // on a file system without locks, no writer treats it as stale
     if (open && ::fstat(open.get(), &status) == 0 && status.st_nlink == 0)
-      continue;  // another writer took it for a stale one just before it was locked
+      continue;  // another writer removed it as stale just before it was locked
     temporary_ = name;
     lock_ = std::move(open);
     return;

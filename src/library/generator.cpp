@@ -23,8 +23,6 @@ namespace {
 
 using generate::Token;
 
-const open::Silent kSilent{};
-
 generate::SamplerOptions sampler_of(const GenerateOptions& options, const keras::Model& model) {
   generate::SamplerOptions out;
   if (options.sampler.empty()) {
@@ -82,7 +80,7 @@ generate::Request request_for(const std::vector<std::vector<Token>>& prompts, co
 Generator::Parts::Parts(const open::ModelText& text, std::optional<std::string> file, open::Execution how)
     : path(std::move(file)),
       execution(std::move(how)),
-      backend(open::open_backend(execution.device, execution.backend, kSilent)),
+      backend(open::open_backend(execution.device, execution.backend, open::kSilent)),
       loaded(loaded_for(text, execution)) {
   const auto task = loaded.model.task();
   if (!loaded.model.decodes() || (task && task->packing))
@@ -108,7 +106,7 @@ std::unique_ptr<generate::CachedDecoder> Generator::Parts::decoder_for(const gen
   options.as_keras_hub = execution.as_keras_hub;
   Dim shortest = request.max_length;
   for (const auto& prompt : request.prompts) shortest = std::min<Dim>(shortest, std::ssize(prompt));
-  return generate::open_decoder(*backend, loaded, execution, {}, options, shortest, kSilent);
+  return generate::open_decoder(*backend, loaded, execution, {}, options, shortest, open::kSilent);
 }
 
 generate::Generated Generator::Parts::generated(const generate::Request& request,

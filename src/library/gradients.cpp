@@ -15,9 +15,8 @@ namespace attn {
 
 Gradients Model::gradients(const std::map<std::string, Tensor>& data, const GradientOptions& how,
                            const RunOptions& options) const {
-  const open::Silent silent;
   const open::Execution execution = execution_of(options);
-  const auto backend = open::open_backend(options.device, options.backend, silent);
+  const auto backend = open::open_backend(options.device, options.backend, open::kSilent);
   const train::GradientRequest request{how.loss, {}, how.training, how.dropout, how.input_gradients, how.wrt};
   const std::lock_guard lock(parts_->walked);
   const open::LoadedModel& loaded = parts_->loaded;
@@ -32,7 +31,7 @@ Gradients Model::gradients(const std::map<std::string, Tensor>& data, const Grad
   run::require_memory("the gradients take",
                       static_cast<UInt128>(run::memory_needed(*backend, backward, execution.compile_options())),
                       open::memory_limit(options.memory_limit));
-  run::Session session(*backend, std::move(backward), open::load_weights(loaded, execution, silent),
+  run::Session session(*backend, std::move(backward), open::load_weights(loaded, execution, open::kSilent),
                        execution.compile_options());
   session.run(inputs);
   Gradients out;

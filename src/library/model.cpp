@@ -214,9 +214,8 @@ std::string Model::plot() const {
 }
 
 Runner Model::prepare(const RunOptions& options) const {
-  const open::Silent silent;
   const open::Execution execution = execution_of(options);
-  auto backend = open::open_backend(options.device, options.backend, silent);
+  auto backend = open::open_backend(options.device, options.backend, open::kSilent);
   keras::LowerOptions lower;
   lower.batch = options.batch;
   lower.sequence_length = options.sequence_length;
@@ -226,7 +225,7 @@ Runner Model::prepare(const RunOptions& options) const {
   if (open::is_quantization(options.dtype)) {
     open::ReadingOptions how = reading_of(parts_->source);
     how.quantize = options.dtype;
-    quantized.emplace(open::load_model(parts_->source, how, silent));
+    quantized.emplace(open::load_model(parts_->source, how, open::kSilent));
   } else {
     lower.dtype = options.dtype;
   }
@@ -238,7 +237,7 @@ Runner Model::prepare(const RunOptions& options) const {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
   lock.unlock();
   const bool in_memory = loaded.arrays && !options.weights;
-  std::vector<Tensor> weights = quantized   ? open::load_weights(loaded, execution, silent)
+  std::vector<Tensor> weights = quantized   ? open::load_weights(loaded, execution, open::kSilent)
                                 : in_memory ? weights::bind(wanted.specs, *loaded.arrays)
                                 : file      ? open::load_weights(wanted, *file)
                                             : open::draw_weights(wanted.specs, options.seed, options.threads);

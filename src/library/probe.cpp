@@ -7,18 +7,12 @@
 #include "model_parts.h"
 
 namespace attn::library {
-namespace {
-
-const open::Silent kSilent{};
-
-}  // namespace
-
 Probe::Probe(const Model& model, const RunOptions& options)
     : execution_(execution_of(options)),
-      backend_(open::open_backend(execution_.device, execution_.backend, kSilent)),
+      backend_(open::open_backend(execution_.device, execution_.backend, open::kSilent)),
       loaded_(loaded_for(model.parts_->source, execution_)),
-      subject_(std::make_unique<probe::Subject>(loaded_, execution_, *backend_, kSilent)),
-      prompts_(std::make_unique<ProbePrompts>(model.parts_->path, loaded_, true, true, kSilent)) {}
+      subject_(std::make_unique<probe::Subject>(loaded_, execution_, *backend_, open::kSilent)),
+      prompts_(std::make_unique<ProbePrompts>(model.parts_->path, loaded_, true, true, open::kSilent)) {}
 
 std::vector<report::ListedPoint> listed_points(const probe::Subject& subject) {
   const auto prompt_of = [](std::size_t count) {

@@ -23,8 +23,6 @@
 namespace attn {
 namespace {
 
-const open::Silent kSilent{};
-
 /// Returns options for a config that is complete without the files beside it.
 keras::ConfigOptions whole_config() {
   keras::ConfigOptions out;
@@ -64,7 +62,7 @@ std::vector<std::string> Model::weight_names() const {
 std::vector<NamedTensor> Model::weights(const RunOptions& options) const {
   const std::lock_guard lock(parts_->walked);
   const std::vector<std::string> names = weights::file_names(parts_->loaded.model.weights());
-  std::vector<Tensor> tensors = open::load_weights(parts_->loaded, execution_of(options), kSilent);
+  std::vector<Tensor> tensors = open::load_weights(parts_->loaded, execution_of(options), open::kSilent);
   std::vector<NamedTensor> out;
   for (std::size_t i = 0; i < names.size(); ++i) out.push_back({names[i], std::move(tensors[i])});
   return out;
@@ -91,7 +89,8 @@ Model Model::compiled(const std::string& compile_config, const RunOptions& optio
   changes.config = compile_config;
   const std::string whole = train::compile_config(loaded.model, changes);
   (void)keras::compiled_optimizer(whole);
-  auto arrays = open::stored_arrays(loaded.model.weights(), open::load_weights(loaded, execution_of(options), kSilent));
+  auto arrays =
+      open::stored_arrays(loaded.model.weights(), open::load_weights(loaded, execution_of(options), open::kSilent));
   std::string config = train::trained_config(loaded, whole, whole_config());
   return Model(
       std::make_unique<Parts>(open::in_memory(parts_->source, std::move(config), std::move(arrays)), parts_->path));
@@ -103,8 +102,9 @@ Model Model::quantized(const std::string& how, const RunOptions& options) const 
         .about("quantize");
   open::ReadingOptions reading = reading_of(parts_->source);
   reading.quantize = how;
-  const open::LoadedModel loaded = open::load_model(parts_->source, reading, kSilent);
-  auto arrays = open::stored_arrays(loaded.model.weights(), open::load_weights(loaded, execution_of(options), kSilent));
+  const open::LoadedModel loaded = open::load_model(parts_->source, reading, open::kSilent);
+  auto arrays =
+      open::stored_arrays(loaded.model.weights(), open::load_weights(loaded, execution_of(options), open::kSilent));
   return Model(std::make_unique<Parts>(
       open::in_memory(parts_->source, loaded.model.config(whole_config()), std::move(arrays)), parts_->path));
 }
@@ -117,13 +117,13 @@ void Model::save(const std::string& path, const SaveOptions& how, const RunOptio
     train::check_model_target(path, form);
   else
     weights::check_save_path(path);
-  weights::Store store = open::stored_weights_of(loaded, execution_of(options), kSilent);
+  weights::Store store = open::stored_weights_of(loaded, execution_of(options), open::kSilent);
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   std::vector<Tensor> tensors = weights::bind_as_stored(specs, store);
   if (how.dtype) round_weights(tensors, *how.dtype);
   const train::StoredWeights stored = train::stored_weights(specs, tensors, loaded.model);
   if (how.form)
-    return train::save_model(path, form, loaded, stored, parts_->path.value_or(""), train::kShardBytes, kSilent);
+    return train::save_model(path, form, loaded, stored, parts_->path.value_or(""), train::kShardBytes, open::kSilent);
   // Only .weights.h5 has names of optimizer variables that other files can use.
   const bool keeps_state = store.naming == weights::Naming::store_path;
   train::save_weights(path, loaded, stored, keeps_state ? std::move(store.state) : std::vector<NamedTensor>());

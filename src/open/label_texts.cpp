@@ -17,7 +17,6 @@
 namespace attn::open {
 namespace {
 
-constexpr const char* kPreprocessor = "preprocessor.json";
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 
 /// The settings of a preset's preprocessor.
@@ -37,9 +36,9 @@ void read_flag(const nlohmann::json& config, std::string_view key, const std::st
 Settings settings_of(const LoadedModel& loaded, const keras::ImageTexts& how, const std::string& folder) {
   const std::optional<std::int64_t> positions = loaded.model.most_positions();
   Settings out{.length = std::min(how.length, positions.value_or(how.length)), .adds_start = how.has_start};
-  const std::optional<std::string> text = preset_text(folder, kPreprocessor);
+  const std::optional<std::string> text = preset_text(folder, kPreprocessorJson);
   if (!text) return out;
-  const std::string place = printable(folder + "/" + kPreprocessor);
+  const std::string place = printable(folder + "/" + kPreprocessorJson);
   const nlohmann::json root = io::parse_json(*text, place);
   if (!root.is_object() || !root.contains("config") || !root["config"].is_object())
     throw bad_input("{}: expected an object with 'config', the settings of a {}", place, how.preprocessor);

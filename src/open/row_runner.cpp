@@ -18,8 +18,6 @@ namespace {
 /// The number of sessions that are kept. They are for the usual number of rows, and for the remaining rows at the end
 /// of a file.
 constexpr std::size_t kSessions = 2;
-const Silent kSilent{};
-
 /// Returns the number of rows, which all arrays must have as their first axis. Throws Error (bad_input) if they differ.
 std::int64_t count_rows(const std::map<std::string, Tensor>& arrays, const std::string& file) {
   std::optional<std::int64_t> rows;

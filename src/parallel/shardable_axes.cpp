@@ -70,8 +70,8 @@ class Finder {
     return coarse > 0 && fine % coarse == 0 ? std::optional(coarse) : std::nullopt;
   }
 
-  /// Returns the shardable axes of an output with broadcast inputs. An axis is shardable if it is so in at least one
-  /// input, and the groups of all inputs agree; the other inputs can be cut.
+  /// Returns the shardable axes of an output with broadcast inputs. An axis is shardable if at least one input
+  /// offers it, and all inputs that offer it have the same number of groups. The other inputs are sliced.
   [[nodiscard]] ShardableAxes broadcasting(const Node& node) const {
     const Shape& out = shape(node.outputs[0]);
     ShardableAxes result;

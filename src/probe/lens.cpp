@@ -45,7 +45,7 @@ void require_alike(const Subject& subject, const Lowered& lowered, ValueId site,
 /// Keeps the tokens with the largest logits, in order. Few tokens enter.
 template <typename T>
 std::vector<TokenProbability> largest(std::span<const T> logits, std::size_t count, double log_sum) {
-  std::vector<TokenProbability> out;  // with logits in place of logarithms
+  std::vector<TokenProbability> out;  // its probabilities are logits until the end
   double least = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const double own = static_cast<double>(logits[i]);

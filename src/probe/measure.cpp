@@ -8,12 +8,11 @@
 #include "attn/base/rows.h"
 
 namespace attn::probe {
-namespace {
 
 using graph::ValueId;
 
 template <typename T>
-Softmax sums_of(std::span<const T> logits, std::int64_t position) {
+Softmax softmax(std::span<const T> logits, std::int64_t position) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0, mean = 0;
   for (const T logit : logits) {
@@ -27,10 +26,8 @@ Softmax sums_of(std::span<const T> logits, std::int64_t position) {
   return {largest + log_sum, log_sum - mean / sum};
 }
 
-}  // namespace
-
-Softmax softmax(std::span<const float> logits, std::int64_t position) { return sums_of(logits, position); }
-Softmax softmax(std::span<const double> logits, std::int64_t position) { return sums_of(logits, position); }
+template Softmax softmax(std::span<const float> logits, std::int64_t position);
+template Softmax softmax(std::span<const double> logits, std::int64_t position);
 
 void require_token(Id token, std::int64_t count) {
   if (token < 0 || token >= count) throw bad_usage("token {} is outside the model's logits, 0 to {}", token, count - 1);

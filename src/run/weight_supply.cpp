@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "attn/backends/gemv.h"
 #include "attn/base/parallel.h"
 
 namespace attn::run {
@@ -25,11 +26,8 @@ Tensor in_own_pages(const Tensor& from, int threads) {
 /// otherwise reload, and quantize, all weights.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
-/// Returns whether a kernel multiplies so few rows by the weight as it is stored, instead of packing it.
-bool are_few(const Shape& x) {
-  constexpr std::int64_t kFew = 8;
-  return x.slice(0, x.rank() - 1).size() <= kFew;
-}
+/// Returns whether a kernel multiplies these rows by the weight as it is stored, instead of packing it.
+bool are_few(const Shape& x) { return x.slice(0, x.rank() - 1).size() <= backends::kMostGemvRows; }
 
 /// Weights that a step reads in their stored layout, such as an embedding table that computes the logits.
 std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {

@@ -11,6 +11,8 @@
 #include "attn/io/json_text.h"
 #include "attn/keras/json_text.h"
 #include "attn/keras/optimizer.h"
+#include "custom_objects.h"
+#include "optimizer_json.h"
 
 namespace attn::train {
 namespace {
@@ -30,9 +32,9 @@ Json as_json(const std::string& option, const std::string& text) {
   return Json::parse(text);
 }
 
-/// Returns the number; empty if the text is not a finite number.
 bool in_float32(double number) { return std::isfinite(static_cast<float>(number)); }
 
+/// Returns the number; empty if the text is not a finite number.
 std::optional<double> as_number(const std::string& text) {
   const auto number = parse_number<double>(text);
   return number && std::isfinite(*number) ? number : std::nullopt;
@@ -73,36 +75,6 @@ std::string parse_compile_config(const std::string& text, const std::string& pla
     throw bad_input("{}: not a compile_config, as model.get_compile_config() gives it", printable(place));
   if (!json.contains("optimizer")) json["optimizer"] = "rmsprop";
   return keras::write_json_text(json);
-}
-
-/// Finds the names of custom functions and classes, of which a file has only the name.
-void find_custom(const Json& serialized, std::vector<std::string>& names) {
-  if (serialized.is_array() || (serialized.is_object() && !serialized.contains("class_name"))) {
-    for (const Json& each : serialized) find_custom(each, names);
-    return;
-  }
-  if (!serialized.is_object() || !serialized["class_name"].is_string()) return;
-  const auto class_name = serialized["class_name"].get<std::string>();
-  const Json module = serialized.value("module", Json("keras"));
-  const Json config = serialized.value("config", Json());
-  std::string name;
-  if (class_name == "__lambda__") {
-    name = "a lambda";
-  } else if (class_name == "function") {
-    name = config.is_string() ? config.get<std::string>() : class_name;
-    if (keras::is_known_function(name)) return;
-  } else if (module.is_null()) {
-    name = class_name;
-  } else {
-    for (const char* part : {"learning_rate", "fn"})
-      find_custom(config.is_object() ? config.value(part, Json()) : Json(), names);
-    return;
-  }
-  names.push_back(fmt::format("'{}'", printable(name)));
-}
-
-Json object_of(const char* module, const std::string& class_name) {
-  return Json{{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
 }
 
 /// Returns the fields of the optimizer that options change.
@@ -153,46 +125,6 @@ Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps)
       {"module", "keras.optimizers.schedules"}, {"class_name", name}, {"config", config}, {"registered_name", nullptr}};
 }
 
-/// Returns the object of the optimizer itself: the inner one if its loss is scaled.
-Json& optimizer_in(Json& serialized) {
-  if (serialized.is_string()) serialized = object_of("keras.optimizers", serialized.get<std::string>());
-  const bool wraps = serialized.is_object() && serialized.value("class_name", Json()) == "LossScaleOptimizer" &&
-                     serialized.contains("config") && serialized["config"].contains("inner_optimizer");
-  return wraps ? optimizer_in(serialized["config"]["inner_optimizer"]) : serialized;
-}
-
-/// Returns the optimizer with this scaling of its loss, as Keras writes it: dynamic scaling wraps it in another one.
-Json scaled(Json serialized, const LossScaling& scaling) {
-  const auto has_config = [](const Json& json) { return json.contains("config") && json["config"].is_object(); };
-  Json inner = optimizer_in(serialized);
-  if (!has_config(inner)) return serialized;  // reading it reports the error
-  inner["config"]["loss_scale_factor"] = scaling.kind == LossScaling::Kind::fixed ? Json(scaling.factor) : Json();
-  if (scaling.kind != LossScaling::Kind::dynamic) return inner;
-  const bool wraps = serialized.value("class_name", Json()) == "LossScaleOptimizer";
-  Json wrapped = wraps ? serialized : object_of("keras.optimizers", "LossScaleOptimizer");
-  wrapped["config"]["inner_optimizer"] = inner;
-  return wrapped;
-}
-
-/// Returns the config of the optimizer itself.
-Json& optimizer_config(Json& compile_config) {
-  Json& serialized = optimizer_in(compile_config["optimizer"]);
-  if (!serialized.is_object() || (serialized.contains("config") && !serialized["config"].is_object()))
-    throw bad_input("the optimizer of the compile_config is not an object as Keras writes it");
-  if (!serialized.contains("config")) serialized["config"] = Json::object();
-  return serialized["config"];
-}
-
-/// Sets an object's class so that Keras finds it: only compile() accepts "adam".
-void name_class(Json& serialized) {
-  if (!serialized.is_object() || !serialized.contains("class_name") || !serialized["class_name"].is_string()) return;
-  if (serialized.contains("config") && serialized["config"].is_object() &&
-      serialized["config"].contains("inner_optimizer"))
-    name_class(serialized["config"]["inner_optimizer"]);
-  if (const auto name = keras::optimizer_class(serialized["class_name"].get<std::string>()))
-    serialized["class_name"] = *name;
-}
-
 void set_in_loss(Json& loss, const char* option, const char* field, const Json& value) {
   if (loss.is_array() && loss.size() == 1) return set_in_loss(loss[0], option, field, value);
   if (loss.is_string()) {
@@ -212,40 +144,7 @@ void set_in_loss(Json& loss, const char* option, const char* field, const Json& 
   loss["config"][field] = value;
 }
 
-/// Rejects custom objects, with the options that replace them.
-void refuse_custom(const Json& config) {
-  std::vector<std::string> found, options;
-  for (const auto& [option, keys] : {std::pair("`loss`", std::vector{"loss"}),
-                                     {"`optimizer`", {"optimizer"}},
-                                     {"`metrics`", {"metrics", "weighted_metrics"}}}) {
-    const std::size_t before = found.size();
-    for (const char* key : keys) find_custom(config.value(key, Json()), found);
-    if (found.size() > before) options.emplace_back(option);
-  }
-  if (found.empty()) return;
-  throw bad_input(
-      "the model was compiled with custom functions or classes, {}, of which the file only has the names; "
-      "give {} instead{}",
-      join(found, ", "), join(options, ", "),
-      std::ranges::count(options, "`metrics`") > 0 ? "; use `metrics` none for the loss without a metric" : "");
-}
-
 }  // namespace
-
-LossScaling loss_scaling_of(const std::string& text) {
-  if (text == "none") return {LossScaling::Kind::none};
-  if (text == "dynamic") return {LossScaling::Kind::dynamic};
-  const std::optional<double> factor = as_number(text);
-  if (!factor || !(static_cast<float>(*factor) > 0.0F) || !in_float32(*factor))
-    throw bad_usage("`loss_scale` '{}': expected dynamic, none, or a number of float32 above 0, as in 1024",
-                    printable(text));
-  return {LossScaling::Kind::fixed, *factor};
-}
-
-std::string text_of(const LossScaling& scaling) {
-  if (scaling.kind == LossScaling::Kind::fixed) return fmt::format("{}", scaling.factor);
-  return scaling.kind == LossScaling::Kind::none ? "none" : "dynamic";
-}
 
 std::optional<double> CompileChanges::constant_rate() const {
   if (!learning_rate || is_json(*learning_rate)) return std::nullopt;

@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/finite.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
-#include "attn/gradients/gradients.h"
-#include "attn/gradients/passes.h"
-#include "attn/parallel/buckets.h"
-#include "attn/parallel/parallelize.h"
-#include "attn/parallel/parts.h"
-#include "attn/plan/passes.h"
-#include "attn/plan/plan.h"
 #include "attn/run/inputs.h"
 #include "attn/weights/noise.h"
-#include "entries.h"
+#include "training_program.h"
 
 namespace attn::train {
 
@@ -54,11 +46,6 @@ Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& dr
 
 namespace {
 
-/// The name of the input that multiplies the loss.
-constexpr const char* kScale = "loss_scale";
-
-Dim rows_of(const Batch& batch) { return batch.empty() ? 0 : batch.begin()->second.shape()[0]; }
-
 /// Returns the key of the program for a batch: batches of equal key run the same program.
 std::string key_of(const Batch& batch, bool training) {
   std::string key = training ? "training" : "";
@@ -68,18 +55,6 @@ std::string key_of(const Batch& batch, bool training) {
 }
 
 }  // namespace
-
-/// A step, or an evaluation, for batches of one shape.
-struct Trainer::Program {
-  keras::LossGraph model;            ///< the model as it was lowered; its graph has been moved from
-  graph::Graph graph;                ///< the graph that runs
-  std::vector<std::size_t> weights;  ///< the indices of the inputs that are weights; these inputs follow the others
-  std::vector<EntrySums> gradients;  ///< by trainable weight: the sums of its gradient
-  std::vector<std::pair<ValueId, std::string>> layers;  ///< for diagnosis: the output of each layer, in execution order
-  graph::Graph shown;                                   ///< a graph with only those inputs that are not weights
-  plan::Plan plan;                                      ///< the plan, until it is compiled
-  std::unique_ptr<backends::Executable> executable;
-};
 
 Trainer::Trainer(const backends::Backend& backend, Lower lower, std::vector<graph::WeightSpec> specs,
                  const std::vector<Tensor>& weights, optimizers::Settings settings, const TrainerOptions& options)
@@ -124,72 +99,10 @@ void Trainer::finalize() {
   if (shares_optimizer()) exchange_weights();
 }
 
-std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose purpose) {
-  auto program = std::make_unique<Program>();
-  program->model = lower_(batch, purpose != Purpose::evaluation);
-  graph::Graph graph = std::exchange(program->model.graph, {});
-  const keras::LossGraph& model = program->model;
-
-  std::vector<ValueId> value_of(graph.weights.size(), graph::kNone);
-  for (std::size_t i = 0; i < graph.values.size(); ++i)
-    if (graph.values[i].kind == graph::ValueKind::weight)
-      value_of[at(graph.values[i].weight)] = static_cast<ValueId>(i);
-  for (std::size_t i = 0; i < value_of.size(); ++i)
-    if (value_of[i] != graph::kNone) program->weights.push_back(i);
-
-  std::vector<ValueId> wanted;
-  for (const std::size_t i : trainable_) wanted.push_back(value_of[i]);
-  graph.outputs = {{"loss", model.loss}};
-  graph.scores.clear();
-  for (const auto& term : model.terms) graph.outputs.push_back({term.name, term.value});
-  for (const auto& metric : model.metrics) {
-    for (const ValueId id : {metric.total, metric.count})
-      if (id != graph::kNone) graph.outputs.push_back({metric.name, id});
-  }
-  if (purpose == Purpose::diagnosis) {
-    for (const graph::Layer& layer : graph.layers)
-      for (const ValueId id : layer.outputs)
-        if (is_floating(graph.value(id).dtype)) program->layers.emplace_back(id, layer.name);
-    for (const auto& [id, name] : program->layers) graph.outputs.push_back({"", id});
-  }
-  graph = gradients::in_half_steps(std::move(graph));
-  if (purpose == Purpose::step) {
-    for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
-    // The gradient of a product is a product, so these simplifications apply to it.
-    graph = plan::simplify_conv(plan::simplify_einsum(std::move(graph)));
-    ValueId loss = model.loss;
-    ValueId scale = graph::kNone;
-    if (settings_.loss_scale_factor || settings_.loss_scale) {
-      graph::Builder b(graph);
-      scale = b.input(kScale, b.dtype(loss), {});
-      loss = b.binary(graph::BinaryFn::multiply, loss, scale);
-    }
-    gradients::Differentiated backward = gradients::differentiate(std::move(graph), loss, wanted);
-    graph = std::move(backward.graph);
-    EntryOptions of_entries;
-    of_entries.sizes = std::holds_alternative<optimizers::Adamax>(settings_.rule);
-    if (settings_.clipvalue) {
-      graph::Builder b(graph);
-      of_entries.limit = b.scalar_like(loss, *settings_.clipvalue);
-      if (scale != graph::kNone) of_entries.limit = b.binary(graph::BinaryFn::multiply, of_entries.limit, scale);
-    }
-    for (const ValueId gradient : backward.gradients) {
-      EntrySums sums{gradient};
-      const bool entries = options_.tables == TableGradient::entries && !settings_.gradient_accumulation_steps;
-      if (gradient != graph::kNone && entries) sums = entry_sums(graph, gradient, of_entries).value_or(sums);
-      for (const ValueId id : {sums.sum, sums.squares, sums.sizes})
-        if (id != graph::kNone) graph.outputs.push_back({"", id});
-      program->gradients.push_back(sums);
-    }
-    if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
-  }
-  if (splits_batch(batch)) parallelize_step(*program, graph, rows_of(batch));
-  program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
-  program->graph = program->plan.graph;
-  program->shown.values = program->graph.values;
-  program->shown.inputs.assign(program->graph.inputs.begin(),
-                               program->graph.inputs.end() - static_cast<std::ptrdiff_t>(program->weights.size()));
-  return program;
+std::unique_ptr<TrainingProgram> Trainer::plan_of(const Batch& batch, Purpose purpose) const {
+  const Dim rows = batch.empty() ? 0 : batch.begin()->second.shape()[0];
+  return ProgramPlanner(backend_, settings_, options_, trainable_)
+      .plan(lower_(batch, purpose != Purpose::evaluation), rows, purpose);
 }
 
 bool Trainer::anywhere(bool here) const {
@@ -198,63 +111,6 @@ bool Trainer::anywhere(bool here) const {
   auto* const bytes = reinterpret_cast<std::byte*>(&is_so);
   options_.compile.ranks->all_reduce(bytes, bytes, 1, DType::int32, communicators::Reduction::max);
   return is_so != 0;
-}
-
-/// Ranks compute a batch together if each of them gets at least one row. Otherwise every rank computes the whole batch,
-/// also if it cannot be split in two.
-bool Trainer::splits_batch(const Batch& batch) const {
-  const communicators::Communicator* const ranks = options_.compile.ranks;
-  if (options_.parts > 0) return rows_of(batch) > 1;
-  return ranks != nullptr && ranks->size() > 1 && rows_of(batch) >= ranks->size();
-}
-
-parallel::Parallel Trainer::parts_of(const graph::Graph& graph, Dim rows) const {
-  const communicators::Communicator* const ranks = options_.compile.ranks;
-  const auto parts = static_cast<int>(std::min<Dim>(options_.parts, rows));
-  return parallel::share_parts(graph, parts, ranks == nullptr ? 0 : ranks->rank(),
-                               ranks == nullptr ? 1 : ranks->size());
-}
-
-parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Graph& graph) const {
-  const communicators::Communicator& ranks = *options_.compile.ranks;
-  parallel::Parallel local = parallel::parallelize(graph, parallel::Kind::data, ranks.rank(), ranks.size());
-  parallel::RoundedSums rounded;
-  rounded.dtype = options_.reduce_dtype;
-  if (rounded.dtype != DType::float32) {
-    std::set<ValueId> gradients;
-    for (const EntrySums& sums : program.gradients)
-      for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-        if (graph.outputs[i].value == sums.sum) gradients.insert(local.graph.outputs[i].value);
-    rounded.sums = parallel::sums_reaching_only(local.graph, gradients);
-  }
-  local.graph = parallel::bucket_sums(std::move(local.graph), parallel::kBucketBytes, rounded);
-  return local;
-}
-
-/// Rewrites the graph for this rank: its own rows of the batch, with an all-reduce wherever one rank would sum over all
-/// rows.
-void Trainer::parallelize_step(Program& program, graph::Graph& graph, Dim rows) const {
-  parallel::Parallel local = options_.parts > 0 ? parts_of(graph, rows) : rows_of_rank(program, graph);
-  std::map<ValueId, ValueId> now;
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) now[graph.outputs[i].value] = local.graph.outputs[i].value;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) now[graph.inputs[i]] = local.graph.inputs[i];
-  const auto move = [&](ValueId& id) {
-    if (id != graph::kNone) id = now.at(id);
-  };
-  move(program.model.loss);
-  for (auto& term : program.model.terms) move(term.value);
-  for (auto& metric : program.model.metrics) {
-    move(metric.total);
-    move(metric.count);
-  }
-  for (auto& update : program.model.updates)
-    if (now.contains(update.value)) move(update.value);
-  for (auto& draw : program.model.draws) move(draw.value);
-  for (EntrySums& sums : program.gradients)
-    for (ValueId* const id : {&sums.sum, &sums.squares, &sums.sizes}) move(*id);
-  program.weights.clear();
-  for (const parallel::LocalWeight& weight : local.weights) program.weights.push_back(at(weight.weight));
-  graph = std::move(local.graph);
 }
 
 std::int64_t Trainer::memory_needed(const Batch& batch) {
@@ -267,7 +123,7 @@ std::int64_t Trainer::memory_needed(const Batch& batch) {
   return plan::sum_of_bytes({backend_.memory_needed(step.plan, options_.compile), state});
 }
 
-Trainer::Program& Trainer::planned(const Batch& batch, bool training) {
+TrainingProgram& Trainer::planned(const Batch& batch, bool training) {
   begin(batch);
   std::unique_ptr<Program>& found = programs_[key_of(batch, training)];
   if (!found) found = plan_of(batch, training ? Purpose::step : Purpose::evaluation);
@@ -296,7 +152,7 @@ void Trainer::begin(const Batch& batch) {
   optimizer_->begin(trained());
 }
 
-Trainer::Program& Trainer::program(const Batch& batch, bool training) {
+TrainingProgram& Trainer::program(const Batch& batch, bool training) {
   Program& found = planned(batch, training);
   compile(found);
   terms_.clear();
@@ -324,7 +180,7 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
                   drawn_numbers(program.graph, draw, draws_[draw.layer] + drawn[draw.layer]++));
   Tensor scale(DType::float32, Shape{});
   scale.set(0, optimizer_->loss_scale());
-  given.emplace(kScale, scale);
+  given.emplace(kLossScaleInput, scale);
   std::vector<Tensor> inputs = run::make_inputs(program.shown, given, 0);
   for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
   if (times == nullptr) {

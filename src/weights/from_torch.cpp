@@ -1,6 +1,5 @@
 #include "attn/weights/from_torch.h"
 
-#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include "attn/base/text.h"
 #include "modules.h"
 #include "torch_pairing.h"
+#include "transposed.h"
 
 namespace attn::weights {
 namespace {
@@ -16,33 +16,9 @@ using graph::WeightSpec;
 using Kind = ModuleKind;
 using Place = ModulePlace;
 
-template <typename Word>
-void transpose(const Tensor& from, const Tensor& to) {
-  const std::int64_t rows = from.shape()[0];
-  const std::int64_t columns = from.shape()[1];
-  const std::span<const Word> source = from.as<const Word>();
-  const std::span<Word> target = to.as<Word>();
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t column = 0; column < columns; ++column)
-      target[static_cast<std::size_t>(column * rows + row)] = source[static_cast<std::size_t>(row * columns + column)];
-}
-
-Tensor transposed(const Tensor& matrix) {
-  Tensor out(matrix.dtype(), {matrix.shape()[1], matrix.shape()[0]});
-  switch (bytes_of(matrix.dtype())) {
-    case 1:
-      transpose<std::uint8_t>(matrix, out);
-      break;
-    case 2:
-      transpose<std::uint16_t>(matrix, out);
-      break;
-    case 4:
-      transpose<std::uint32_t>(matrix, out);
-      break;
-    default:
-      transpose<std::uint64_t>(matrix, out);
-  }
-  return out;
+Tensor transposed_matrix(const Tensor& matrix) {
+  const Dim rows = matrix.shape()[0], columns = matrix.shape()[1];
+  return transposed(matrix, {columns, rows}, 1, rows, columns);
 }
 
 /// Rejects models with two stacks of blocks: their numbers are the same, so the order of the stacks is unknown.
@@ -89,7 +65,7 @@ class Transfer {
                                      part.tensor.shape().str()));
       return;
     }
-    const Tensor turned = name.ends_with("kernel") ? transposed(part.tensor) : part.tensor;
+    const Tensor turned = name.ends_with("kernel") ? transposed_matrix(part.tensor) : part.tensor;
     sources_[index] = {part.name, turned.reshaped(spec.shape)};
   }
 

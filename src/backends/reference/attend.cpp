@@ -20,7 +20,7 @@ struct Sum {
 };
 
 /// Computes the softmax of a row; all NaN if one score is NaN or +∞.
-Sum softmax(std::vector<double>& row) {
+Sum softmax_sums(std::vector<double>& row) {
   Sum sum;
   for (const double x : row) sum.maximum = std::max(sum.maximum, x);
   for (double& x : row) sum.of_exponentials += x = std::exp(x - sum.maximum);
@@ -80,7 +80,7 @@ Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, cons
           row[static_cast<std::size_t>(s)] = sees ? score : rules.hidden;
           any = any || sees;
         }
-        const Sum sum = softmax(row);
+        const Sum sum = softmax_sums(row);
         if (wants_lse) out.lse.push_back(any ? sum.logarithm() : -std::numeric_limits<double>::infinity());
         if (rules.path == AttentionPath::explicit_) {
           for (Dim s = 0; s < S; ++s) {

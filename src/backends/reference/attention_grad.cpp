@@ -40,9 +40,9 @@ void add(double* to, double factor, const double* x, Dim n) {
 }
 
 /// The inputs and outputs of the gradient.
-class Backward {
+class AttentionBackward {
  public:
-  Backward(const graph::AttentionGrad& op, Tensors in)
+  AttentionBackward(const graph::AttentionGrad& op, Tensors in)
       : op_(op.forward),
         wants_bias_(op.bias),
         given_(3U + (op_.bias ? 1U : 0U) + static_cast<std::size_t>(op_.masks)),
@@ -146,6 +146,6 @@ class Backward {
 
 }  // namespace
 
-void compute(const graph::AttentionGrad& op, Tensors in, Tensors out) { Backward(op, in).run(out); }
+void compute(const graph::AttentionGrad& op, Tensors in, Tensors out) { AttentionBackward(op, in).run(out); }
 
 }  // namespace attn::backends::reference

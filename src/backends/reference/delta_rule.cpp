@@ -75,9 +75,9 @@ void for_each_head(const DeltaSize& size, Function function) {
 }
 
 /// Backpropagation through the steps of one head.
-class Backward {
+class DeltaRuleBackward {
  public:
-  Backward(const Head& head, std::array<Vector, kInputs>& in, std::array<Vector, kInputs>& gradients)
+  DeltaRuleBackward(const Head& head, std::array<Vector, kInputs>& in, std::array<Vector, kInputs>& gradients)
       : head_(head), in_(in), gradients_(gradients) {}
 
   /// `gradient` is that of the state after step t, and becomes that of the state before it.
@@ -147,7 +147,7 @@ void compute(const graph::DeltaRuleGrad&, Tensors in, Tensors out) {
       states.push_back(states.back());
       advance(head, numbers, t, states.back());
     }
-    Backward backward(head, numbers, gradients);
+    DeltaRuleBackward backward(head, numbers, gradients);
     for (std::size_t t = size.steps; t-- > 0;) {
       throw_if_stopped();
       backward.step(t, states[t], states[t + 1], head.state(gradients[kState]), head.at(doutputs, t, size.values));

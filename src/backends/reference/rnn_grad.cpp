@@ -35,9 +35,9 @@ void add_outer(Vector& dkernel, std::span<const double> x, std::span<const doubl
   }
 }
 
-class Backward {
+class RnnBackward {
  public:
-  Backward(const graph::Rnn& op, Tensors in, Tensors gradients)
+  RnnBackward(const graph::Rnn& op, Tensors in, Tensors gradients)
       : given_(op, in), cell_(given_.cell), units_(cell_.units), width_(cell_.width()) {
     doutputs_ = read<double>(gradients[0]);
     for (const Tensor& final : gradients.subspan(1)) dfinals_.push_back(read<double>(final));
@@ -245,7 +245,7 @@ void compute(const graph::RnnGrad& op, Tensors in, Tensors out) {
   const graph::Rnn& forward = op.forward;
   const std::size_t states = forward.cell == RnnCell::lstm ? 2 : 1;
   const std::size_t gradients = forward.return_state ? 1 + states : 1;
-  Backward(forward, in.first(in.size() - gradients), in.last(gradients)).run(out);
+  RnnBackward(forward, in.first(in.size() - gradients), in.last(gradients)).run(out);
 }
 
 }  // namespace attn::backends::reference

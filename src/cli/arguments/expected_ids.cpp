@@ -15,10 +15,8 @@ namespace attn::cli {
 namespace {
 
 using generate::Token;
-using nlohmann::json;
-
-std::vector<Token> ids_of(const json& list, const std::string& place) {
-  const auto is_id = [](const json& id) {
+std::vector<Token> ids_of(const nlohmann::json& list, const std::string& place) {
+  const auto is_id = [](const nlohmann::json& id) {
     return id.is_number_unsigned() && id.get<std::uint64_t>() <= std::numeric_limits<Token>::max();
   };
   if (!list.is_array() || !std::ranges::all_of(list, is_id))
@@ -27,12 +25,12 @@ std::vector<Token> ids_of(const json& list, const std::string& place) {
 }
 
 std::vector<std::vector<Token>> from_json(const std::string& file, std::string_view text) {
-  const json document = io::parse_json(text, file);
+  const nlohmann::json document = io::parse_json(text, file);
   const bool is_report = document.is_object();
   if (is_report && !(document.contains("results") && document["results"].is_array()))
     throw bad_input("{}: not a result of attn generate --json", file);
   std::vector<std::vector<Token>> out;
-  for (const json& item : is_report ? document["results"] : document) {
+  for (const nlohmann::json& item : is_report ? document["results"] : document) {
     const std::string place = fmt::format("{}:{}/{}", file, is_report ? " /results" : " ", out.size());
     if (is_report && !(item.is_object() && item.contains("token_ids")))
       throw bad_input("{}: token_ids is missing", place);

@@ -41,8 +41,8 @@ using Clock = std::chrono::steady_clock;
 
 struct TrainCommand : TrainingOptions {
   [[nodiscard]] int run() {
-    if (resume && !target) target = model;
-    if (svg) refuse_page_on_terminal(Format::svg, svg, model);
+    if (setup.resume && !target) target = setup.model;
+    if (svg) refuse_page_on_terminal(Format::svg, svg, setup.model);
     refuse_binary_on_terminal(dump);
     refuse_binary_on_terminal(lora_output);
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
@@ -80,7 +80,7 @@ struct TrainCommand : TrainingOptions {
     if (world != nullptr) world->world().reset_counts();
     std::optional<BrokenPipeGuard> pipes(std::in_place);
     const auto began = Clock::now();
-    report::TrainingReport report = job.describe(execution);
+    report::TrainingReport report = job.describe(setup.execution);
     TrainingLog log(log_targets(), job.options.epochs, common.console);
     log.start(report);
     const auto save = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
@@ -152,8 +152,8 @@ struct TrainCommand : TrainingOptions {
       };
     const std::int64_t steps_before = state.position.step;
     try {
-      report.end = train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state,
-                               events, std::move(keep_now));
+      report.end = train_until(trainer, *job.rows, setup.validates() ? &*job.validation_rows : nullptr, job.options,
+                               state, events, std::move(keep_now));
     } catch (const Error& error) {
       // A single rank does not have the optimizer state of the others, so it saves nothing.
       if (world != nullptr || !saves() || state.position.step == steps_before) throw;
@@ -164,7 +164,8 @@ struct TrainCommand : TrainingOptions {
     }
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
     OutputWriter outputs;
-    if (dump || zero == 1) {  // with --zero 1, all ranks take part, because each has a shard of the optimizer state
+    if (dump ||
+        setup.zero == 1) {  // with --zero 1, all ranks take part, because each has a shard of the optimizer state
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       if (dump) outputs.attempt([&] { train::write_dump(*dump, trainer, variables); });
     }
@@ -191,7 +192,7 @@ struct TrainCommand : TrainingOptions {
     report.steps = state.position.step;
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
-    if (overfit) report.learned = train::has_learned(report.points, report.end);
+    if (setup.overfit) report.learned = train::has_learned(report.points, report.end);
     if (svg) outputs.attempt([&] { write_result(report::render(Format::svg, report), svg, Formatting::exact); });
     if (const std::string failed = log.close(); !failed.empty()) outputs.fail(bad_input("{}", failed));
     pipes.reset();
@@ -204,7 +205,7 @@ struct TrainCommand : TrainingOptions {
 
   /// Reports the memory of the training and the time of a step, after a few measured steps.
   [[nodiscard]] int print_plan(PreparedTraining& job) const {
-    report::TrainingReport report = job.describe(execution);
+    report::TrainingReport report = job.describe(setup.execution);
     const train::Position& position = job.state.position;
     report.epochs = position.epoch;
     report.steps = position.step;
@@ -220,7 +221,7 @@ struct TrainCommand : TrainingOptions {
     const communicators::Counts counts = world.world().counts();
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     const parallel::Shared rows{"the batch", "rows",
-                                parallel::shares(std::min(batch_size, report.rows), world.world().size())};
+                                parallel::shares(std::min(setup.batch_size, report.rows), world.world().size())};
     return parallel_report(world, {rows}, counts, seconds, report.setting.threads);
   }
 
@@ -277,11 +278,11 @@ struct TrainCommand : TrainingOptions {
       return error.what();
     }
     return fmt::format("the trained model is in {}; resume it with: {}", printable(*target),
-                       resume_command(model, *target));
+                       resume_command(setup.model, *target));
   }
 
   [[nodiscard]] std::string how_to_resume() const {
-    return saves() ? "resume with: " + resume_command(model, *target) : "nothing was written";
+    return saves() ? "resume with: " + resume_command(setup.model, *target) : "nothing was written";
   }
   [[nodiscard]] std::string interrupted_after(std::int64_t step) const {
     return fmt::format("interrupted after step {}; {}", step, how_to_resume());

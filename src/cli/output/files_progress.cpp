@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <mutex>
+#include <string>
+#include <utility>
 
 #include "attn/report/number.h"
 #include "output/progress.h"
@@ -16,8 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-}  // namespace
-
+/// Returns the line for the count of files after this many seconds; `before` were already done at the start.
 std::string files_line(const shards::FileCounts& tally, std::int64_t before, std::size_t total, double seconds) {
   std::string line = fmt::format("{}/{} files", tally.done, total);
   if (tally.failed > 0) line += fmt::format(", {} failed", tally.failed);
@@ -28,41 +28,25 @@ std::string files_line(const shards::FileCounts& tally, std::int64_t before, std
   return line + fmt::format(", {} files/s, {} left", report::measured(rate), coarse_time(left / rate));
 }
 
+}  // namespace
+
 FilesProgress::FilesProgress(const Console& console, bool speaks, std::size_t total,
-                             std::function<shards::FileCounts()> tally)
-    : total_(total), tally_(std::move(tally)) {
-  if (speaks && !console.quiet) thread_ = std::thread([this] { draw_until_done(); });
-}
-
-FilesProgress::~FilesProgress() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(StatusLine::mutex());
-    over_ = true;
-    StatusLine::wipe();
-  }
-  ended_.notify_all();
-  thread_.join();
-}
-
-void FilesProgress::draw_until_done() {
+                             std::function<shards::FileCounts()> tally) {
+  if (!speaks || console.quiet) return;
   const bool on_terminal = isatty(STDERR_FILENO) == 1;
-  const auto start = Steady::now();
-  const std::int64_t before = tally_().done;
-  std::unique_lock lock(StatusLine::mutex());
-  const auto over = [this] { return over_; };
-  while (!ended_.wait_for(lock, on_terminal ? 1s : 30s, over)) {
-    lock.unlock();  // counting many files takes a while, so the mutex is free meanwhile
-    const shards::FileCounts tally = tally_();
-    lock.lock();
-    if (over()) return;
+  const std::int64_t before = tally().done;
+  const auto text = [total, before, tally = std::move(tally), start = Steady::now()] {
     const double seconds = std::chrono::duration<double>(Steady::now() - start).count();
-    const std::string line = "attn: " + files_line(tally, before, total_, seconds);
+    return "attn: " + files_line(tally(), before, total, seconds);
+  };
+  const auto draw = [on_terminal](const std::string& line) {
     if (on_terminal)
       StatusLine::draw(line);
     else
       fmt::print(stderr, "{}\n", line);
-  }
+  };
+  const StatusThread::Interval interval = on_terminal ? 1s : 30s;
+  thread_.emplace(interval, interval, text, draw);
 }
 
 }  // namespace attn::cli

@@ -1,14 +1,13 @@
 // The progress of many files over all processes, on stderr.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <string>
-#include <thread>
+#include <optional>
 
 #include "attn/shards/ledger.h"
 #include "output/console.h"
+#include "output/status_thread.h"
 
 namespace attn::cli {
 
@@ -18,22 +17,9 @@ class FilesProgress {
  public:
   /// Silent unless `speaks` is set, because only one of many processes prints. `tally` is called by another thread.
   FilesProgress(const Console& console, bool speaks, std::size_t total, std::function<shards::FileCounts()> tally);
-  ~FilesProgress();
-  FilesProgress(const FilesProgress&) = delete;
-  FilesProgress& operator=(const FilesProgress&) = delete;
 
  private:
-  void draw_until_done();
-
-  std::size_t total_;
-  std::function<shards::FileCounts()> tally_;
-  std::condition_variable ended_;
-  bool over_ = false;  // guarded by StatusLine::mutex()
-  std::thread thread_;
+  std::optional<StatusThread> thread_;
 };
-
-/// Returns the line for the count of files after this many seconds; `before` were already done at the start.
-[[nodiscard]] std::string files_line(const shards::FileCounts& tally, std::int64_t before, std::size_t total,
-                                     double seconds);
 
 }  // namespace attn::cli

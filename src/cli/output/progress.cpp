@@ -43,18 +43,13 @@ Progress::Progress(const Console& console, const std::string& what, double total
   const std::lock_guard lock(StatusLine::mutex());
   if (shown != nullptr) return;
   shown = this;
-  thread_ = std::thread([this] { draw_until_done(); });
+  thread_.emplace(
+      kPatience, kInterval, [this] { return line(); }, StatusLine::draw);
 }
 
 Progress::~Progress() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(StatusLine::mutex());
-    over_ = true;
-    StatusLine::wipe();
-  }
-  ended_.notify_all();
-  thread_.join();
+  if (!thread_) return;
+  thread_.reset();
   const std::lock_guard lock(StatusLine::mutex());
   shown = nullptr;
 }
@@ -65,17 +60,8 @@ void Progress::advance(double steps) {
   }
 }
 
-void Progress::draw_until_done() {
-  std::unique_lock lock(StatusLine::mutex());
-  const auto over = [this] { return over_; };
-  if (ended_.wait_until(lock, start_ + kPatience, over)) return;
-  do {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    StatusLine::draw(line(seconds));
-  } while (!ended_.wait_for(lock, kInterval, over));
-}
-
-std::string Progress::line(double seconds) const {
+std::string Progress::line() const {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const double share = total_ > 0.0 ? meter_() / total_ : 0.0;
   // The time after the last step (for example for a slow disk) is not shown as a step.
   if (share <= 0.0 || share >= 1.0) return fmt::format("attn: {}, {}", what_, coarse_time(std::floor(seconds)));

@@ -3,14 +3,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
-#include <thread>
 
 #include "attn/base/tensor.h"
 #include "output/console.h"
+#include "output/status_thread.h"
 
 namespace attn::cli {
 
@@ -33,17 +33,14 @@ class Progress final : public open::Work {
   void advance(double steps = 1.0) override;
 
  private:
-  void draw_until_done();
-  [[nodiscard]] std::string line(double seconds) const;
+  [[nodiscard]] std::string line() const;
 
   std::string what_;
   double total_;
   std::function<double()> meter_;
   std::atomic<double> done_ = 0.0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::condition_variable ended_;
-  bool over_ = false;  // guarded by StatusLine::mutex()
-  std::thread thread_;
+  std::optional<StatusThread> thread_;
 };
 
 /// Returns "3 s", "2 min 05 s", "1 h 02 min".

@@ -64,80 +64,89 @@ void declare_metrics(Options& options, train::CompileChanges& changes) {
 
 void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
-  add_model(options, model);
-  declare_data(options, files);
+  add_model(options, setup.model);
+  declare_data(options, setup.files);
   options.output("-o,--output", target, "FILE",
                  "write the trained model and optimizer state to a .keras file (default MODEL with --resume)");
-  options.add("--epochs", epochs, "N", "number of epochs, counting those before --resume (default 1)").above_zero();
-  options.add("--steps", steps, "N", "stop after this many steps, counting those before --resume").above_zero();
-  options.add("--steps-per-epoch", steps_per_epoch, "N", "steps per epoch; the next epoch continues in the data")
+  options.add("--epochs", setup.epochs, "N", "number of epochs, counting those before --resume (default 1)")
+      .above_zero();
+  options.add("--steps", setup.steps, "N", "stop after this many steps, counting those before --resume").above_zero();
+  options.add("--steps-per-epoch", setup.steps_per_epoch, "N", "steps per epoch; the next epoch continues in the data")
       .above_zero();
   options.add("--time-limit", time_limit, "TIME", "stop after the first step that passes this time: 90s, 30m or 1h30m");
-  options.add("--batch-size", batch_size, "N", "batch size (default 32)").above_zero();
-  options.flag("--resume", resume, "resume the training of MODEL as if it had not stopped");
+  options.add("--batch-size", setup.batch_size, "N", "batch size (default 32)").above_zero();
+  options.flag("--resume", setup.resume, "resume the training of MODEL as if it had not stopped");
   options.flag("--plan", plans, "report the memory, steps and time of a training, without training");
   options
-      .add("--overfit", overfit, "N", "train N steps on the first batch only; exit 1 unless its loss falls to a tenth")
+      .add("--overfit", setup.overfit, "N",
+           "train N steps on the first batch only; exit 1 unless its loss falls to a tenth")
       .above_zero();
   options.group(OptionGroup::input);
-  options.flag("--no-shuffle", no_shuffle, "keep the order of the rows in every epoch");
+  options.flag("--no-shuffle", setup.no_shuffle, "keep the order of the rows in every epoch");
   options.parsed(
-      "--shuffle", [this](const std::string& word) { shuffled_block = shuffled_block_of(word); }, "HOW",
+      "--shuffle", [this](const std::string& word) { setup.shuffled_block = shuffled_block_of(word); }, "HOW",
       "rows shuffles single rows; block:N shuffles blocks of N rows, for disks with slow random access (default rows)");
-  options.flag("--drop-remainder", drop_remainder, "drop the last batch if it is incomplete");
-  options.add("--validation", validation, "FILE", "validation data, evaluated after each epoch");
+  options.flag("--drop-remainder", setup.drop_remainder, "drop the last batch if it is incomplete");
+  options.add("--validation", setup.validation, "FILE", "validation data, evaluated after each epoch");
   options
-      .add("--validation-split", validation_split, "SHARE",
+      .add("--validation-split", setup.validation_split, "SHARE",
            "validation split: fraction of the data, taken from its end")
       .between(0.0, 1.0);
   options.group(OptionGroup::loss);
-  options.add("--class-weight", class_weight, "JSON", "weight of each class in the loss: {\"0\": 1, \"1\": 5}");
-  declare_loss(options, changes);
-  options.add("--optimizer", changes.optimizer, "OPTIMIZER",
+  options.add("--class-weight", setup.class_weight, "JSON", "weight of each class in the loss: {\"0\": 1, \"1\": 5}");
+  declare_loss(options, setup.changes);
+  options.add("--optimizer", setup.changes.optimizer, "OPTIMIZER",
               "optimizer name, or JSON as Keras writes it (default the model's)");
-  options.add("--learning-rate", changes.learning_rate, "RATE",
+  options.add("--learning-rate", setup.changes.learning_rate, "RATE",
               "learning rate, or a schedule as Keras's JSON (default the optimizer's)");
   options
-      .add("--warmup-steps", changes.warmup_steps, "N",
+      .add("--warmup-steps", setup.changes.warmup_steps, "N",
            "number of warmup steps, in which the learning rate rises from 0")
       .above_zero();
   options
-      .add("--decay", changes.decay, "HOW",
+      .add("--decay", setup.changes.decay, "HOW",
            "learning rate decay to 0 at the last step; linear excludes --warmup-steps (default none)")
       .one_of({"cosine", "linear", "none"});
-  options.add("--weight-decay", changes.weight_decay, "R", "weight decay (default the optimizer's)").not_negative();
-  options.add("--clipnorm", changes.clipnorm, "R", "clip the gradient of each weight to this norm").not_negative();
-  options.add("--global-clipnorm", changes.global_clipnorm, "R", "clip all gradients together to this global norm")
+  options.add("--weight-decay", setup.changes.weight_decay, "R", "weight decay (default the optimizer's)")
       .not_negative();
-  options.add("--clipvalue", changes.clipvalue, "R", "clip each gradient element to this absolute value")
+  options.add("--clipnorm", setup.changes.clipnorm, "R", "clip the gradient of each weight to this norm")
       .not_negative();
-  options.add("--accumulate", changes.accumulate, "N", "number of gradient accumulation steps").above_zero();
-  options.add("--ema", changes.ema, "SHARE", "momentum of an exponential moving average of weights, applied at the end")
+  options
+      .add("--global-clipnorm", setup.changes.global_clipnorm, "R", "clip all gradients together to this global norm")
+      .not_negative();
+  options.add("--clipvalue", setup.changes.clipvalue, "R", "clip each gradient element to this absolute value")
+      .not_negative();
+  options.add("--accumulate", setup.changes.accumulate, "N", "number of gradient accumulation steps").above_zero();
+  options
+      .add("--ema", setup.changes.ema, "SHARE",
+           "momentum of an exponential moving average of weights, applied at the end")
       .between(0.0, 1.0);
-  options.flag("--from-logits", changes.from_logits, "compute the loss from logits");
-  options.add("--label-smoothing", changes.label_smoothing, "SHARE", "label smoothing of a classification loss")
+  options.flag("--from-logits", setup.changes.from_logits, "compute the loss from logits");
+  options.add("--label-smoothing", setup.changes.label_smoothing, "SHARE", "label smoothing of a classification loss")
       .between(0.0, 1.0);
-  declare_metrics(options, changes);
-  options.add("--dtype", policy, "POLICY", "dtype policy of all layers, for mixed precision (default the model's)")
+  declare_metrics(options, setup.changes);
+  options
+      .add("--dtype", setup.policy, "POLICY", "dtype policy of all layers, for mixed precision (default the model's)")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.parsed(
-      "--loss-scale", [this](const std::string& word) { changes.loss_scale = train::loss_scaling_of(word); }, "HOW",
-      "loss scaling: dynamic, none, or a fixed factor N (default dynamic for float16)");
+      "--loss-scale", [this](const std::string& word) { setup.changes.loss_scale = train::loss_scaling_of(word); },
+      "HOW", "loss scaling: dynamic, none, or a fixed factor N (default dynamic for float16)");
   options.group(OptionGroup::layers);
-  options.flag("--no-dropout", no_dropout, "disable dropout and noise");
+  options.flag("--no-dropout", setup.no_dropout, "disable dropout and noise");
   options.choice<train::TableGradient>(
-      "--embedding-gradient", tables,
+      "--embedding-gradient", setup.tables,
       {{"keras-tf", train::TableGradient::entries}, {"dense", train::TableGradient::dense}}, "HOW",
       "square embedding gradients per lookup, as on TensorFlow, or after summing (default keras-tf)");
-  options.add("--freeze", frozen, "PATTERN", "freeze layers with matching names (wildcards * and ?); repeatable")
+  options.add("--freeze", setup.frozen, "PATTERN", "freeze layers with matching names (wildcards * and ?); repeatable")
       .repeatable();
-  options.add("--train", trained, "PATTERN", "train only layers with matching names (wildcards * and ?); repeatable")
+  options
+      .add("--train", setup.trained, "PATTERN", "train only layers with matching names (wildcards * and ?); repeatable")
       .repeatable();
   options.parsed(
-      "--lora", [this](const std::string& word) { lora = train::low_rank_of(word); }, "RANK[,ALPHA]",
+      "--lora", [this](const std::string& word) { setup.lora = train::low_rank_of(word); }, "RANK[,ALPHA]",
       "train LoRA adapters of this rank, like Keras's enable_lora");
   options
-      .add("--lora-layers", lora_layers, "PATTERN",
+      .add("--lora-layers", setup.lora_layers, "PATTERN",
            "with --lora: only layers with matching names; repeatable (default all)")
       .repeatable();
   options.output("--lora-output", lora_output, "FILE",
@@ -146,7 +155,7 @@ void TrainingOptions::declare(Options& options) {
   options.parsed(
       "--early-stopping",
       [this](const std::string& word) {
-        early_stopping = early_stopping_of(word);
+        setup.early_stopping = early_stopping_of(word);
         early_stopping_text_ = word;
       },
       "KEY=VALUE,…",
@@ -154,7 +163,7 @@ void TrainingOptions::declare(Options& options) {
   options.parsed(
       "--reduce-lr",
       [this](const std::string& word) {
-        reduce_lr = reduce_lr_of(word);
+        setup.reduce_lr = reduce_lr_of(word);
         reduce_lr_text_ = word;
       },
       "KEY=VALUE,…",
@@ -179,23 +188,25 @@ void TrainingOptions::declare(Options& options) {
                                  {"lines", ShownProgress::lines},
                                  {"none", ShownProgress::none}},
                                 "HOW", "progress display; auto is a bar on a terminal, otherwise lines (default auto)");
-  add_recompute(options, recomputes);
-  add_memory_limit(options, execution.memory_limit);
-  add_input_shape(options, execution.input_shape);
-  add_weights(options, execution.weights);
-  add_backend(options, execution.backend);
-  add_matmul_precision(options, execution.precision);
-  add_sequence_length(options, execution.sequence_length);
-  add_threads(options, execution.threads);
-  add_seed(options, execution.seed);
-  add_keras_version(options, execution.keras_version);
+  add_recompute(options, setup.recomputes);
+  add_memory_limit(options, setup.execution.memory_limit);
+  add_input_shape(options, setup.execution.input_shape);
+  add_weights(options, setup.execution.weights);
+  add_backend(options, setup.execution.backend);
+  add_matmul_precision(options, setup.execution.precision);
+  add_sequence_length(options, setup.execution.sequence_length);
+  add_threads(options, setup.execution.threads);
+  add_seed(options, setup.execution.seed);
+  add_keras_version(options, setup.execution.keras_version);
   ranks.declare(options);
-  options.add("--zero", zero, "N", "with --parallel: ZeRO stage; 1 shards the optimizer state over ranks (default 0)")
+  options
+      .add("--zero", setup.zero, "N",
+           "with --parallel: ZeRO stage; 1 shards the optimizer state over ranks (default 0)")
       .between(0, 1);
-  options.flag("--deterministic", deterministic,
+  options.flag("--deterministic", setup.deterministic,
                "produce identical bits on 1 to 8 ranks, by summing eight parts of a batch in a fixed order");
   options.choice<DType>(
-      "--reduce-dtype", reduce_dtype,
+      "--reduce-dtype", setup.reduce_dtype,
       {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}}, "DTYPE",
       "with --parallel: dtype of sent gradients; half precision rounds, for half the bytes (default float32)");
 }
@@ -210,9 +221,9 @@ void exclude(bool one, bool other, const char* why) {
 
 void TrainingOptions::check() const {
   if (!target && saves()) throw bad_usage("-o FILE is missing: where to write the trained model");
-  exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
-  exclude(overfit.has_value(), resume, "--overfit and --resume exclude each other");
-  exclude(overfit.has_value(), steps || steps_per_epoch,
+  exclude(plans, setup.overfit.has_value(), "--plan and --overfit exclude each other");
+  exclude(setup.overfit.has_value(), setup.resume, "--overfit and --resume exclude each other");
+  exclude(setup.overfit.has_value(), setup.steps || setup.steps_per_epoch,
           "--overfit sets the number of steps: it cannot be combined with --steps or --steps-per-epoch");
   exclude(!saves(), dump || lora_output || save_every || save_best,
           "--plan and --overfit write no model: they cannot be combined with --dump, --lora-output, --save-every or "
@@ -221,8 +232,8 @@ void TrainingOptions::check() const {
           "--plan does not train: it cannot be combined with --expect-loss, --log, --csv, --tensorboard or --svg");
   exclude(!saves(), ranks.asked().has_value(), "--plan and --overfit cannot be combined with --parallel");
   exclude(keep.has_value(), !save_every, "--keep requires --save-every");
-  exclude(no_shuffle, shuffled_block > 0, "--shuffle and --no-shuffle exclude each other");
-  exclude(changes.schedule(), reduce_lr.has_value(),
+  exclude(setup.no_shuffle, setup.shuffled_block > 0, "--shuffle and --no-shuffle exclude each other");
+  exclude(setup.changes.schedule(), setup.reduce_lr.has_value(),
           "--reduce-lr cannot be combined with a schedule, --warmup-steps or --decay");
   exclude(!expected_losses, rtol || atol, "--rtol and --atol require --expect-loss");
   if (lora_output) io::check_tensor_path(*lora_output);
@@ -230,24 +241,26 @@ void TrainingOptions::check() const {
   if (save_best && !weights::holds_config(*save_best))
     throw bad_usage("--save-best {}: expected a .keras file", printable(*save_best));
   if (dump) io::check_tensor_path(*dump);
-  if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
-  if (resume && !model) throw bad_usage("--resume requires a MODEL that attn has trained");
-  exclude(resume, execution.weights.has_value(),
+  if (setup.validation && setup.validation_split)
+    throw bad_usage("--validation and --validation-split exclude each other");
+  if (setup.resume && !setup.model) throw bad_usage("--resume requires a MODEL that attn has trained");
+  exclude(setup.resume, setup.execution.weights.has_value(),
           "--resume and --weights exclude each other: training resumes with the weights of MODEL");
-  if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers requires --lora");
+  if (!setup.lora && !setup.lora_layers.empty()) throw bad_usage("--lora-layers requires --lora");
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
     throw bad_usage("--parallel {}: training supports only --parallel data", printable(*ranks.parallel));
-  if (zero == 1 && !ranks.asked()) throw bad_usage("--zero requires --parallel data");
-  if (reduce_dtype != DType::float32 && !ranks.asked()) throw bad_usage("--reduce-dtype requires --parallel data");
-  if (reduce_dtype != DType::float32 && deterministic)
+  if (setup.zero == 1 && !ranks.asked()) throw bad_usage("--zero requires --parallel data");
+  if (setup.reduce_dtype != DType::float32 && !ranks.asked())
+    throw bad_usage("--reduce-dtype requires --parallel data");
+  if (setup.reduce_dtype != DType::float32 && setup.deterministic)
     throw bad_usage("--deterministic cannot be combined with --reduce-dtype {}, which rounds sums of gradients",
-                    name_of(reduce_dtype));
+                    name_of(setup.reduce_dtype));
 }
 
 LogTargets TrainingOptions::log_targets() const {
   LogTargets out = logs;
-  out.append = resume;
-  if (overfit && out.progress == ShownProgress::automatic) out.progress = ShownProgress::none;
+  out.append = setup.resume;
+  if (setup.overfit && out.progress == ShownProgress::automatic) out.progress = ShownProgress::none;
   if (common.form() != Format::table || common.console.quiet || takes_stdout()) out.progress = ShownProgress::none;
   return out;
 }
@@ -269,11 +282,12 @@ TrainingOptions TrainingOptions::silent() const {
 }
 
 std::string TrainingOptions::decisive() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
-                     steps.value_or(-1), time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout,
-                     recomputes, static_cast<int>(tables), early_stopping_text_, reduce_lr_text_, save_best.has_value(),
-                     save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","), name_of(reduce_dtype),
-                     zero, deterministic, steps_per_epoch.value_or(0), shuffled_block);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", setup.epochs, setup.batch_size,
+                     setup.steps.value_or(-1), time_limit.value_or(""), setup.no_shuffle, setup.drop_remainder,
+                     setup.resume, setup.no_dropout, setup.recomputes, static_cast<int>(setup.tables),
+                     early_stopping_text_, reduce_lr_text_, save_best.has_value(), save_every.value_or(""),
+                     setup.class_weight.value_or(""), fmt::join(setup.frozen, ","), name_of(setup.reduce_dtype),
+                     setup.zero, setup.deterministic, setup.steps_per_epoch.value_or(0), setup.shuffled_block);
 }
 
 }  // namespace attn::cli

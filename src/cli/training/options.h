@@ -20,7 +20,8 @@ void declare_loss(Options& options, train::CompileChanges& changes);
 /// Declares --metrics and --compile.
 void declare_metrics(Options& options, train::CompileChanges& changes);
 
-struct TrainingOptions : train::Setup {
+struct TrainingOptions {
+  train::Setup setup;
   Common common;
   std::optional<std::string> target, dump, svg, save_best, time_limit, save_every, lora_output, expected_losses;
   LogTargets logs;
@@ -31,7 +32,7 @@ struct TrainingOptions : train::Setup {
 
   void declare(Options& options);
   /// Returns whether the training writes a model; with --overfit and --plan it does not.
-  [[nodiscard]] bool saves() const { return !overfit && !plans; }
+  [[nodiscard]] bool saves() const { return !setup.overfit && !plans; }
   /// Throws Error (usage) for incompatible options.
   void check() const;
   [[nodiscard]] LogTargets log_targets() const;

@@ -57,7 +57,7 @@ void prepare(PreparedTraining& job, const TrainingOptions& options, communicator
   using Clock = std::chrono::steady_clock;
   options.check();
   if (options.expected_losses) job.expected = train::read_expected_losses(*options.expected_losses);
-  train::Setup setup = options;
+  train::Setup setup = options.setup;
   setup.saves_best = options.save_best.has_value();
   if (options.time_limit)
     setup.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(

@@ -7,6 +7,7 @@
 #include "classes/call.h"
 #include "classes/einsum_letters.h"
 #include "classes/weights.h"
+#include "config/quantization_config.h"
 
 namespace attn::keras {
 

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace attn::keras {
-namespace {
-
-bool contains(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
-
-}  // namespace
-
 int EinsumLetters::contracted() const {
   const auto repeats = [](std::string letters) {
     std::sort(letters.begin(), letters.end());

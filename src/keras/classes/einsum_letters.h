@@ -2,11 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/base/shape.h"
 
 namespace attn::keras {
+
+[[nodiscard]] inline bool contains(std::string_view letters, char letter) {
+  return letters.find(letter) != std::string_view::npos;
+}
 
 struct EinsumLetters {
   std::string in, kernel, out;

@@ -14,12 +14,12 @@
 #include "attn/base/error.h"
 #include "attn/base/shape.h"
 #include "attn/keras/problem.h"
+#include "config/quantization.h"
 #include "config/source_text.h"
 
 namespace attn::keras {
 
 class ClassTable;
-struct Quantization;
 
 /// The quantization of the layers inside a layer, by their keys in .weights.h5 relative to it ("query_dense"). It is
 /// derived from a weight file if the config does not state it.

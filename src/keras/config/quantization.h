@@ -1,4 +1,4 @@
-// The quantization of a layer's weights (keras.dtype_policies, keras.quantizers).
+// The quantization of a layer's weights, as dtype policies name it (keras.dtype_policies).
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "attn/graph/op.h"
-#include "config/json.h"
+#include "attn/base/shape.h"
 
 namespace attn::keras {
 
@@ -38,31 +37,5 @@ struct Quantization {
  private:
   [[nodiscard]] bool bits_stored() const { return mode == QuantizationMode::gptq || mode == QuantizationMode::awq; }
 };
-
-/// The `quantization_config` of a layer: null, or an object of keras.quantizers.
-class QuantizationConfig {
- public:
-  /// Returns the config that Keras's quantize(mode) sets.
-  static QuantizationConfig of(const Quantization& how);
-
-  [[nodiscard]] const Json& json() const { return json_; }
-  [[nodiscard]] bool is_given() const { return !json_.is_null(); }
-  /// Returns the quantization of inputs; empty if they are not quantized. Without a config it is `missing`.
-  [[nodiscard]] std::optional<graph::IntegerRange> inputs(std::optional<graph::IntegerRange> missing) const {
-    return is_given() ? inputs_ : missing;
-  }
-  /// Returns the mode and groups, if the config states them.
-  [[nodiscard]] const std::optional<Quantization>& named() const { return named_; }
-
-  friend void read_field(const Ref& ref, QuantizationConfig& value, std::vector<std::string>& warnings);
-
- private:
-  Json json_;
-  std::optional<graph::IntegerRange> inputs_;
-  std::optional<Quantization> named_;
-};
-
-void read_field(const Ref& ref, QuantizationConfig& value, std::vector<std::string>& warnings);
-[[nodiscard]] Json write_field(const QuantizationConfig& value, int version);
 
 }  // namespace attn::keras

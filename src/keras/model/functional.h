@@ -98,7 +98,7 @@ class Functional : public Layer {
     std::map<std::string, Layer*> by_name;
     std::map<std::int64_t, Layer*> by_id;
   };
-  /// Makes one layer of those that `model` and nested models share by an id.
+  /// Replaces layers that have the same id in `model` and in nested models by a single layer.
   void pair_shared(Functional& model, FirstLayers& met);
   /// Makes `with` represent `layer`, and each layer below `with` the corresponding one below `layer`.
   void pair(Layer& layer, Layer& with);

@@ -193,7 +193,7 @@ class Tversky : public Loss {
   std::optional<Axes> axis;
 };
 
-constexpr LossInfo kLosses[] = {
+constexpr LossInfo kRegressionLosses[] = {
     {"MeanSquaredError", "mean_squared_error mse MSE", make_loss<MeanSquaredError>},
     {"MeanAbsoluteError", "mean_absolute_error mae MAE", make_loss<MeanAbsoluteError>},
     {"MeanAbsolutePercentageError", "mean_absolute_percentage_error mape MAPE", make_loss<MeanAbsolutePercentageError>},
@@ -212,6 +212,6 @@ constexpr LossInfo kLosses[] = {
 
 }  // namespace
 
-std::span<const LossInfo> regression_losses() { return kLosses; }
+std::span<const LossInfo> regression_losses() { return kRegressionLosses; }
 
 }  // namespace attn::keras

@@ -42,7 +42,7 @@ std::optional<Product> product_of(const std::string& x, const std::string& y, co
     } else if (has(y, letter)) {
       product.depth += letter;
     } else {
-      return std::nullopt;  // summed over only in x
+      return std::nullopt;  // an axis that only x has, and that is summed, is no axis of a matrix product
     }
   }
   for (const char letter : y) {

@@ -148,7 +148,8 @@ class PaddingSkipper {
     return out;
   }
 
-  /// Gathers the rows of an operand broadcast to (B, S, …) of this rank; returns it as is if it has neither axis.
+  /// Broadcasts an operand to (B, S, …) with `rank` axes and gathers its rows. Returns an operand without the axes B
+  /// and S unchanged.
   ValueId broadcast_rows(ValueId id, int rank) {
     Shape wide;
     for (int axis = shape(id).rank(); axis < rank; ++axis) wide.push_back(1);
@@ -171,7 +172,7 @@ class PaddingSkipper {
       partial_[at(output)] = true;
       zeroed_[at(output)] = is_masked(node);
     } else {
-      graph_.nodes.push_back(node);  // other nodes may need all of it
+      graph_.nodes.push_back(node);  // nodes that are not packed may read the whole value
     }
     return true;
   }

@@ -5,7 +5,7 @@
 
 #include "attn/report/json.h"
 #include "attn/report/setting.h"
-#include "bench_latencies.h"
+#include "bench/bench_latencies.h"
 
 namespace attn::report {
 namespace {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attn/report/json.h"
 #include "attn/run/bench.h"
 
 namespace attn::report {
@@ -19,5 +20,11 @@ inline constexpr std::array<std::pair<std::string_view, double run::Latency::*>,
      {"p99", &run::Latency::p99},
      {"p99_9", &run::Latency::p99_9},
      {"max", &run::Latency::max}}};
+
+/// Returns the latencies of a benchmark that takes too few samples for the 95th and the 99.9th percentile.
+[[nodiscard]] inline Json latency_json(const run::Latency& ms) {
+  return {{"min", ms.min}, {"p10", ms.p10}, {"median", ms.median}, {"mean", ms.mean},
+          {"p90", ms.p90}, {"p99", ms.p99}, {"max", ms.max}};
+}
 
 }  // namespace attn::report

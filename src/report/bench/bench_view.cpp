@@ -13,7 +13,7 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
-#include "bench_latencies.h"
+#include "bench/bench_latencies.h"
 #include "bench_sections.h"
 
 namespace attn::report {

@@ -9,6 +9,8 @@
 #include "attn/report/parallel_view.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
+#include "bench/bench_latencies.h"
+#include "views/records.h"
 
 namespace attn::report {
 
@@ -23,8 +25,6 @@ std::optional<double> ParallelBenchRow::efficiency() const {
 }
 
 namespace {
-
-constexpr double kMilliseconds = 1e3;
 
 std::string shown(const std::optional<double>& number, const char* form) {
   return number ? fmt::format(fmt::runtime(form), *number) : "-";
@@ -90,20 +90,14 @@ std::string text_of(const ParallelBenchReport& report, std::string (&draw)(const
   return out;
 }
 
-Json latency_json(const run::Latency& ms) {
-  return {{"min", ms.min}, {"p10", ms.p10}, {"median", ms.median}, {"mean", ms.mean},
-          {"p90", ms.p90}, {"p99", ms.p99}, {"max", ms.max}};
-}
-
 Json row_json(const ParallelBenchRow& row) {
-  const auto or_null = [](const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); };
   Json json = setting_json(row.setting);
   json["iterations"] = row.iterations;
   json["ms"] = latency_json(row.ms);
   json["alone_ms"] = row.alone_ms ? latency_json(*row.alone_ms) : Json(nullptr);
-  json["speed_up"] = or_null(row.speed_up());
-  json["efficiency"] = or_null(row.efficiency());
-  json["difference"] = or_null(row.difference);
+  json["speed_up"] = json_or_null(row.speed_up());
+  json["efficiency"] = json_or_null(row.efficiency());
+  json["difference"] = json_or_null(row.difference);
   json["predicted_ms"] = {{"alone", row.prediction.alone * kMilliseconds},
                           {"compute", row.prediction.compute * kMilliseconds},
                           {"collectives", row.prediction.collective * kMilliseconds}};

@@ -9,6 +9,7 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
+#include "bench/bench_latencies.h"
 
 namespace attn::report {
 namespace {
@@ -80,8 +81,7 @@ std::string text_of(const TrainingBenchReport& report, std::string (&draw)(const
 Json row_json(const TrainingBenchReport& report, const TrainingBenchRow& row) {
   Json json = setting_json(row.setting);
   json["iterations"] = row.iterations;
-  json["ms"] = {{"min", row.ms.min}, {"p10", row.ms.p10}, {"median", row.ms.median}, {"mean", row.ms.mean},
-                {"p90", row.ms.p90}, {"p99", row.ms.p99}, {"max", row.ms.max}};
+  json["ms"] = latency_json(row.ms);
   json["ratio"] = ratio_of(report, row);
   json["prepare_ms"] = row.prepare_ms;
   json["samples_per_second"] = row.samples_per_second;

@@ -15,6 +15,7 @@
 #include "heatmap_page.h"
 #include "heatmap_picture.h"
 #include "text/escape.h"
+#include "views/records.h"
 
 namespace attn::report {
 namespace {
@@ -129,8 +130,6 @@ std::string preview(const HeatmapReport& report, const PreviewOptions& options) 
   return out;
 }
 
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& options) {
   std::string out = printable(report.setting.model) + ": ";
   for (const std::string& line : heatmap_about(report)) out += line + "\n  ";
@@ -171,9 +170,9 @@ std::string heatmap_json(const HeatmapReport& report) {
       const run::HeadStats& stats = head.stats;
       heads.push_back({{"head", head.head},
                        {"entropy_bits", stats.entropy},
-                       {"distance", optional_json(stats.distance)},
+                       {"distance", json_or_null(stats.distance)},
                        {"to_first", stats.to_first},
-                       {"to_self", optional_json(stats.to_self)},
+                       {"to_self", json_or_null(stats.to_self)},
                        {"largest", stats.largest},
                        {"largest_at", {stats.query, stats.key}},
                        {"attending_queries", stats.queries}});

@@ -19,10 +19,6 @@ namespace {
 constexpr std::size_t kMostRows = 96;  // rows of the picture; with more steps, several share one
 constexpr std::size_t kMostIdle = 6;   // maximum number of layers listed in a line
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view more) {
-  return fmt::format("{} {}", with_commas(count), count == 1 ? one : more);
-}
-
 std::string list_of(const std::vector<PlanChange>& changes) {
   std::vector<std::string> parts;
   for (const PlanChange& change : changes) parts.push_back(fmt::format("{} {}", change.count, change.operation));
@@ -31,8 +27,8 @@ std::string list_of(const std::vector<PlanChange>& changes) {
 
 std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
   const auto prepared = static_cast<std::int64_t>(report.plan.prepare.size());
-  std::string out = counted(plan.lowered, "operation", "operations") + " in the layers, " +
-                    counted(static_cast<std::int64_t>(plan.steps.size()), "step", "steps") + " after optimization";
+  std::string out = counted(plan.lowered, "operation") + " in the layers, " +
+                    counted(static_cast<std::int64_t>(plan.steps.size()), "step") + " after optimization";
   if (prepared > 0) out += fmt::format("; {} once before the first run", counted(prepared, "runs", "run"));
   if (plan.views > 0) out += fmt::format("; {}", counted(plan.views, "only views its input", "only view their input"));
   out += '\n';
@@ -40,8 +36,7 @@ std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
   if (plan.activations > 0)
     fused.push_back(counted(plan.activations, "activation into its product", "activations into their products"));
   if (plan.residuals > 0) fused.push_back(counted(plan.residuals, "sum into its product", "sums into their products"));
-  if (plan.packed > 0)
-    fused.push_back(fmt::format("query, key and value of {}", counted(plan.packed, "attention", "attentions")));
+  if (plan.packed > 0) fused.push_back(fmt::format("query, key and value of {}", counted(plan.packed, "attention")));
   if (plan.products > 0) fused.push_back(counted(plan.products, "einsum as a product", "einsums as products"));
   if (!fused.empty()) out += fmt::format("  fused: {}\n", join(fused, "; "));
   if (!plan.removed.empty()) out += fmt::format("  removed: {}\n", list_of(plan.removed));

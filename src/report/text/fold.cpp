@@ -126,8 +126,6 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Returns the length of the part at the start of the text, with the blanks after it: up to a blank or after a mark. A
 /// shape, "(None, 50, 512)", a number, "1,024", and a counted name, "dense_1", are not split.
 std::size_t part_of(std::string_view text) {

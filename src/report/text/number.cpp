@@ -61,8 +61,12 @@ std::string prefixed(double value, std::string_view unit) {
 
 std::string byte_size(std::int64_t bytes) { return bytes < 0 ? "-" : memory_size(static_cast<UInt128>(bytes)); }
 
+std::string counted(std::int64_t count, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", with_commas(count), count == 1 ? one : more);
+}
+
 std::string counted(std::int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
+  return counted(count, what, fmt::format("{}s", what));
 }
 
 std::string percent(double share) { return measured(share * 100) + "%"; }

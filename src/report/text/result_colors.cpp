@@ -22,8 +22,6 @@ std::string colored(int color, std::string_view text) { return fmt::format("\x1b
 
 constexpr int kNone = 45, kNumber = 34, kSymbol = 33, kRed = 9;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Colors numbers, and None; `in_brackets`: only those inside [ ].
 std::string with_numbers(std::string_view text, bool in_brackets) {
   std::string out;

@@ -11,6 +11,7 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
+#include "views/records.h"
 
 namespace attn::report {
 namespace {
@@ -24,8 +25,6 @@ std::string side_text(const ComparedSide& side) {
   if (!side.weights.empty()) out += ", weights " + side.weights;
   return out;
 }
-
-std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
 std::string class_text(const ArrayComparison& array) { return array.is_output() ? "output" : array.class_name; }
 

@@ -20,17 +20,17 @@ std::string bytes_text(const std::vector<DTypeBytes>& list) {
 
 std::string size_text(Count bytes) { return bytes == 0 ? "-" : memory_size(bytes); }
 
-std::string indent(int level) {
-  std::string out;
-  for (int i = 1; i < level; ++i) out += "· ";
-  return level > 0 ? out + "└ " : out;
-}
-
 std::string title(const CostRow& row) {
   return indent(row.level) + row.name + (row.class_name.empty() ? "" : " (" + row.class_name + ")");
 }
 
 }  // namespace
+
+std::string indent(int level) {
+  std::string out;
+  for (int i = 1; i < level; ++i) out += "· ";
+  return level > 0 ? out + "└ " : out;
+}
 
 bool is_shown(const CostRow& row, const CostOptions& options) {
   return row.level <= options.depth || (options.expand_nested && row.nested);

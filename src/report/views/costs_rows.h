@@ -14,6 +14,8 @@ struct CostLine {
   std::string text;
 };
 
+/// Returns the beginning of a nested row, which shows its level: "· └ " at level 2.
+[[nodiscard]] std::string indent(int level);
 /// Returns whether the row is displayed.
 [[nodiscard]] bool is_shown(const CostRow& row, const CostOptions& options);
 /// Returns the variables of row `i`, including those of hidden rows inside it.

@@ -7,14 +7,13 @@
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "views/records.h"
 
 namespace attn::report {
 namespace {
 
 using generate::Finish;
 using generate::SamplerKind;
-
-constexpr double kMilliseconds = 1000;
 
 std::string_view finish_text(const GenerationResult& result) {
   if (result.stop_string) return "stop_string";

@@ -15,7 +15,7 @@
 namespace attn::report {
 namespace {
 
-constexpr std::size_t kMostRows = 20;      // rows of an image in the table
+constexpr std::size_t kRowsOfImage = 20;   // rows of an image in the table
 constexpr std::size_t kLongestText = 100;  // bytes
 
 /// Returns the numbers of the texts, with the highest probability first.
@@ -34,14 +34,14 @@ std::string labels_text(const LabelsReport& labels) {
     const std::vector<double>& row = labels.probabilities[image];
     std::string name = labels.images[image];
     for (const std::size_t text : ranked(row)) {
-      if (table.rows.size() == (image + 1) * kMostRows) break;
+      if (table.rows.size() == (image + 1) * kRowsOfImage) break;
       table.rows.push_back({name, shortened(labels.texts[text], kLongestText), number(row[text])});
       name.clear();
     }
   }
   std::string out = plain_table(table) + '\n';
-  if (labels.texts.size() > kMostRows)
-    out += fmt::format("{} of {} texts for each image; --json has all\n", kMostRows,
+  if (labels.texts.size() > kRowsOfImage)
+    out += fmt::format("{} of {} texts for each image; --json has all\n", kRowsOfImage,
                        with_commas(std::ssize(labels.texts)));
   if (labels.is_independent) out += "the probabilities are independent, and do not add up to 1\n";
   return out;

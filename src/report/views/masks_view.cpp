@@ -7,6 +7,7 @@
 
 #include "attn/base/text.h"
 #include "attn/report/table.h"
+#include "views/costs_rows.h"
 
 namespace attn::report {
 namespace {
@@ -45,12 +46,6 @@ std::string mask_effect(const MaskRow& row) {
 /// Returns the name of a call: "dense", and "dense[1]" for the second call of the layer.
 std::string call_name(const MaskRow& row) {
   return row.call == 0 ? row.name : fmt::format("{}[{}]", row.name, row.call);
-}
-
-std::string indent(int level) {
-  std::string out;
-  for (int i = 1; i < level; ++i) out += "· ";
-  return level > 0 ? out + "└ " : out;
 }
 
 Table table_of(const MaskTrace& trace, bool expand_nested) {

@@ -1,4 +1,6 @@
-#include "records.h"
+#include "views/records.h"
+
+#include <fmt/format.h>
 
 #include "attn/base/text.h"
 
@@ -12,6 +14,8 @@ std::string cell_of(const Json& value) {
 }
 
 }  // namespace
+
+std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
 Table csv_rows(const Json& records, const std::vector<std::string>& fields) {
   Table out;

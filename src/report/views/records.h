@@ -1,8 +1,9 @@
-// Results as records, for JSON and CSV, and the largest of them. Private to the views.
+// Results as records, for JSON and CSV, and the largest of them. Private to the module.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,16 @@
 
 namespace attn::report {
 
+inline constexpr double kMilliseconds = 1e3;  ///< in a second
+
 /// Returns the value, or null.
 template <typename Value>
 [[nodiscard]] Json json_or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
+
+/// Returns an index as text: "[0, 12]".
+[[nodiscard]] std::string index_text(const std::vector<std::int64_t>& index);
 
 /// Returns fields of a list of objects as rows of CSV; null is an empty cell.
 [[nodiscard]] Table csv_rows(const Json& records, const std::vector<std::string>& fields);

@@ -10,11 +10,10 @@
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
 #include "views/labels_view.h"
+#include "views/records.h"
 
 namespace attn::report {
 namespace {
-
-constexpr double kMilliseconds = 1000;
 
 std::string values_text(const std::vector<double>& values) {
   std::vector<std::string> texts;
@@ -43,8 +42,6 @@ Json nested(const std::vector<std::string>& strings, const Shape& shape, int axi
   for (Dim i = 0; i < shape[axis]; ++i) list.push_back(nested(strings, shape, axis + 1, at));
   return list;
 }
-
-std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
 Table outputs_table(const RunReport& report) {
   Table table{{{"Output"},

@@ -17,12 +17,10 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr const char* kTokenizerJson = "tokenizer.json";
 constexpr const char* kVocabJson = "vocab.json";
 constexpr const char* kMergesTxt = "merges.txt";
 constexpr const char* kVocabTxt = "vocab.txt";
 constexpr std::array<const char*, 3> kModels{"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"};
-constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
 
 using Around = FolderTokenizer::Around;
 using VocabularyFile = FolderTokenizer::Vocabulary;
@@ -137,7 +135,7 @@ std::vector<AddedToken> named_tokens(const Configs& configs, const Vocabulary& v
 
 std::unique_ptr<Tokenizer> open_byte_pairs(const ModelFiles& files, const Configs& configs,
                                            const FolderTokenizer& row) {
-  Vocabulary vocabulary = read_token_table(files.read(kVocabJson, kMaxFile).text(), files.place(kVocabJson));
+  Vocabulary vocabulary = read_token_table(files.read(kVocabJson, kMaxTokenizerFile).text(), files.place(kVocabJson));
   PipelineParts parts;
   parts.class_name = "BPE";
   parts.added = named_tokens(configs, vocabulary);
@@ -152,13 +150,13 @@ std::unique_ptr<Tokenizer> open_byte_pairs(const ModelFiles& files, const Config
   } else if (row.around == Around::start || configs.tokenizer["add_bos_token"].flag(false)) {
     around("bos_token", parts.before);
   }
-  const MergeRules merges = read_merges(files.read(kMergesTxt, kMaxFile).text(), files.place(kMergesTxt));
+  const MergeRules merges = read_merges(files.read(kMergesTxt, kMaxTokenizerFile).text(), files.place(kMergesTxt));
   parts.model = std::make_unique<BytePairs>(std::move(vocabulary), merges, BytePairs::Options{});
   return finished(std::move(parts), configs);
 }
 
 std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Configs& configs) {
-  Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxFile).text(), files.place(kVocabTxt));
+  Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxTokenizerFile).text(), files.place(kVocabTxt));
   PipelineParts parts;
   parts.class_name = "WordPiece";
   parts.added = named_tokens(configs, vocabulary);
@@ -179,7 +177,7 @@ std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Config
 
 /// Opens an EsmTokenizer: a text consists of tokens of the vocabulary, with or without spaces between them.
 std::unique_ptr<Tokenizer> open_token_list(const ModelFiles& files, const Configs& configs) {
-  Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxFile).text(), files.place(kVocabTxt));
+  Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxTokenizerFile).text(), files.place(kVocabTxt));
   PipelineParts parts;
   parts.class_name = "tokens";
   parts.added = named_tokens(configs, vocabulary);
@@ -203,7 +201,7 @@ std::unique_ptr<Tokenizer> open_token_list(const ModelFiles& files, const Config
 
 std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const std::string& name, const Configs& configs,
                                                const FolderTokenizer& row) {
-  SentencePieceModel model(files.read(name, kMaxFile).text(), files.place(name));
+  SentencePieceModel model(files.read(name, kMaxTokenizerFile).text(), files.place(name));
   std::vector<Id> all;
   for (std::size_t id = 0; id < model.proto().kinds.size(); ++id)
     if (model.proto().kinds[id] == ModelProto::Kind::control) all.push_back(static_cast<Id>(id));
@@ -241,7 +239,8 @@ const FolderTokenizer* find_folder(const TokenizerTables& tables, std::string_vi
 /// Reads the vocabulary of a tokenizer.json with its added tokens. KerasHub ignores the other settings of the file.
 std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, KerasClass row, const Configs& configs,
                                                   const OpenOptions& options) {
-  TokenizerJson file = read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), files.place(kTokenizerJson));
+  TokenizerJson file =
+      read_tokenizer_json(files.read(kTokenizerJson, kMaxTokenizerFile).text(), files.place(kTokenizerJson));
   if (!file.scores.empty())
     throw bad_input("{}: not a byte-pair tokenizer, but {} is one", file.vocabulary.place(), row.name);
   std::vector<std::string> unsplittable;
@@ -332,7 +331,8 @@ std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, con
         printable(files.path()));
   if (files.has(kTokenizerJson)) {
     const std::string place = files.place(kTokenizerJson);
-    return finished(parts_of(read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), place)), configs);
+    return finished(parts_of(read_tokenizer_json(files.read(kTokenizerJson, kMaxTokenizerFile).text(), place)),
+                    configs);
   }
   const FolderTokenizer* const found = find_folder(tables, configs.model_type());
   const FolderTokenizer row = found == nullptr ? FolderTokenizer{} : *found;

@@ -36,6 +36,9 @@ void add_decoders(const JsonNode& node, Decoders& decoders);
 /// Reads the special tokens that a post-processor adds around the ids of one text.
 void add_specials(const JsonNode& node, std::vector<Id>& before, std::vector<Id>& after);
 
+inline constexpr const char* kTokenizerJson = "tokenizer.json";
+inline constexpr std::int64_t kMaxTokenizerFile = std::int64_t{256} << 20;  ///< bytes
+
 /// Vocabularies are larger than configs: the largest tokenizer.json has 35 MB and 2 million values.
 inline constexpr io::JsonLimits kTokenizerJsonLimits{std::size_t{256} << 20, std::size_t{16} << 20};
 

@@ -12,6 +12,7 @@
 #include "files/keras_object.h"
 #include "files/keras_tokenizers.h"
 #include "files/model_files.h"
+#include "files/tokenizer_json.h"
 #include "pre_tokenizers.h"
 
 namespace attn::tokenizers {
@@ -19,11 +20,6 @@ namespace {
 
 using nlohmann::json;
 using Kind = TokenizerKind;
-
-constexpr const char* kTokenizerJson = "tokenizer.json";
-constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
-/// Limits for a whole tokenizer.json with its vocabulary.
-constexpr io::JsonLimits kLimits{std::size_t{256} << 20, std::size_t{16} << 20};
 
 io::Bytes bytes_of(const json& value) {
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -40,14 +36,14 @@ KerasForm form_of_object(const ModelFiles& files, const KerasObject& object, con
   const JsonNode node = object.node();
   KerasForm out{node["class_name"].text(), node["config"].json().dump(), {}};
   for (const std::string& name : asset_names(class_named(tables, out.class_name, node["class_name"].place()).kind))
-    out.assets.push_back({name, files.read(object.folder + "/" + name, kMaxFile)});
+    out.assets.push_back({name, files.read(object.folder + "/" + name, kMaxTokenizerFile)});
   return out;
 }
 
 /// Extracts vocabulary and merges from a tokenizer.json, including added tokens (convert_llama3.py, convert_qwen.py).
 KerasForm form_of_tokenizer_json(const ModelFiles& files, const KerasClass& row, json config) {
   const std::string place = files.place(kTokenizerJson);
-  const json whole = io::parse_json(files.read(kTokenizerJson, kMaxFile).text(), place, kLimits);
+  const json whole = io::parse_json(files.read(kTokenizerJson, kMaxTokenizerFile).text(), place, kTokenizerJsonLimits);
   const JsonNode node(whole, place), model = node["model"];
   if (!model["vocab"].is_object() || !model["merges"].is_array())
     throw bad_input("{}: not a byte-pair tokenizer, but {} is one", model.place(), row.name);
@@ -116,8 +112,8 @@ KerasForm form_of_folder(const ModelFiles& files, const TokenizerTables& tables)
   if (source.row->kind == Kind::byte_pairs) config["unsplittable_tokens"] = nullptr;
   KerasForm out{std::string(source.row->name), config.dump(), {}};
   const std::vector<std::string> names = asset_names(source.row->kind);
-  out.assets.push_back({names[0], files.read(source.vocabulary, kMaxFile)});
-  if (names.size() > 1) out.assets.push_back({names[1], files.read("merges.txt", kMaxFile)});
+  out.assets.push_back({names[0], files.read(source.vocabulary, kMaxTokenizerFile)});
+  if (names.size() > 1) out.assets.push_back({names[1], files.read("merges.txt", kMaxTokenizerFile)});
   return out;
 }
 
@@ -147,7 +143,7 @@ json added_token(const std::string& content, Id id) {
 
 /// Returns a tokenizer.json for a byte-pair class: words are split as in transformers for such models.
 json byte_pair_file(const KerasClass& row, const KerasForm& form, const Tokenizer& tokenizer) {
-  json vocabulary = io::parse_json(form.assets[0].bytes.text(), form.assets[0].name, kLimits);
+  json vocabulary = io::parse_json(form.assets[0].bytes.text(), form.assets[0].name, kTokenizerJsonLimits);
   std::vector<std::string> contents;
   const json config = json::parse(form.config);
   const bool prefix = JsonNode(config, form.class_name)["add_prefix_space"].flag(false);
@@ -283,7 +279,7 @@ std::vector<io::NamedBytes> hugging_face_files(const std::string& path) {
   std::vector<io::NamedBytes> out;
   if (files.is_archive() || keras_object(files)) return out;
   for (const char* name : kNames)
-    if (files.has(name)) out.push_back({name, files.read(name, kMaxFile)});
+    if (files.has(name)) out.push_back({name, files.read(name, kMaxTokenizerFile)});
   return out;
 }
 

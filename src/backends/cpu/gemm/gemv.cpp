@@ -6,14 +6,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "attn/backends/gemv.h"
 #include "parallel.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
 namespace {
-
-/// The maximum number of rows; for more rows, a packed copy is faster.
-constexpr int kMostRows = 8;
 
 /// For up to kUnaided rows, columns are read sequentially, which the hardware prefetcher detects. With more rows, two
 /// columns are multiplied together, and the data is prefetched kAhead bytes ahead.
@@ -121,7 +119,7 @@ bool dot_shared(const float* x, std::int64_t rows, const Number* w, std::int64_t
   static constexpr auto kByRows = []<int... kBefore>(std::integer_sequence<int, kBefore...>) {
     return std::array{dot_all_rows<kBefore + 2, Number>...};
   }
-  (std::make_integer_sequence<int, kMostRows - 1>());
+  (std::make_integer_sequence<int, kMostGemvRows - 1>());
   if (rows < 2 || isa() < Isa::avx512) return false;
   kByRows[static_cast<std::size_t>(rows - 2)](x, w, columns, depth, y, stride);
   return true;
@@ -179,7 +177,7 @@ std::string why_not_gemv(const StepInfo& step) {
   const Shape &x = step.inputs[0].shape, &w = step.inputs[1].shape;
   if (!step.is_fixed(1) || w.rank() != 2 || x.rank() < 2) return "the right side is not a weight of rank 2";
   if (op.transpose_x || !op.transpose_y) return "the weight's columns are not contiguous";
-  return x.slice(0, x.rank() - 1).size() <= kMostRows ? "" : "with many rows a packed weight is faster";
+  return x.slice(0, x.rank() - 1).size() <= kMostGemvRows ? "" : "with many rows a packed weight is faster";
 }
 
 std::unique_ptr<Kernel> make_gemv(const Step& step) { return std::make_unique<Gemv>(step); }

@@ -51,8 +51,6 @@ std::optional<Equation> parse(std::string_view text) {
   return out;
 }
 
-bool contains(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
-
 /// The equation applied to an input (_analyze_split_string).
 struct Analysis {
   int elided = 0;  ///< number of axes that "..." stands for

@@ -15,7 +15,7 @@ namespace attn::keras {
 namespace {
 
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;
-constexpr std::int64_t kMaxParts = 4096;  // limit of cells along one pooled axis
+constexpr std::int64_t kMaxCells = 4096;  // limit of cells along one pooled axis
 
 /// The weights of the input cells for one output cell.
 using Weights1D = std::vector<double>;
@@ -206,7 +206,7 @@ graph::ValueId pooled(graph::Builder& b, graph::ValueId x, int first_axis, std::
   for (const std::int64_t size : sizes) {
     const Shape shape = b.shape(x);
     const Dim in = shape[axis];
-    if (size < 1 || size > kMaxParts) throw bad_input("an axis cannot be pooled to {} cells", size);
+    if (size < 1 || size > kMaxCells) throw bad_input("an axis cannot be pooled to {} cells", size);
     if (in == kUnknown) {
       Shape out = shape;
       out[axis] = size;

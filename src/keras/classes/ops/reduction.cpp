@@ -24,9 +24,9 @@ struct ReducedAxes {
   [[nodiscard]] ReducedAxes kept() const { return {axes, true}; }
 };
 
-using Formula = Expression (*)(const Expression&, const ReducedAxes&);
+using ReducedFormula = Expression (*)(const Expression&, const ReducedAxes&);
 Expression applied(ReduceFn fn, const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(fn)); }
-Expression applied(Formula formula, const Expression& x, const ReducedAxes& over) { return formula(x, over); }
+Expression applied(ReducedFormula formula, const Expression& x, const ReducedAxes& over) { return formula(x, over); }
 
 Expression sum(const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(ReduceFn::sum)); }
 Expression mean(const Expression& x, const ReducedAxes& over) { return x.reduced(over.by(ReduceFn::mean)); }

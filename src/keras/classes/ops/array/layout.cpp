@@ -54,7 +54,7 @@ namespace {
 // ---- Shapes
 
 /// Reshapes. One dimension may be open: −1, or None if Keras did not know it.
-class Reshape : public WithArguments<kX> {
+class ReshapeOperation : public WithArguments<kX> {
  public:
   void fields(Fields& f) override {
     if (!f.reading()) {
@@ -214,7 +214,7 @@ class StopGradient : public WithArguments<kVariable> {
 };
 
 constexpr std::array kLayoutOperations = {
-    ClassInfo{"Reshape", make_layer<Reshape>, 300, kNumpyOps},
+    ClassInfo{"Reshape", make_layer<ReshapeOperation>, 300, kNumpyOps},
     ClassInfo{"Ravel", make_layer<Ravel>, 300, kNumpyOps},
     ClassInfo{"ExpandDims", make_layer<ExpandDims>, 300, kNumpyOps},
     ClassInfo{"Squeeze", make_layer<Squeeze>, 300, kNumpyOps},

@@ -16,8 +16,6 @@ using graph::ValueId;
 
 constexpr std::string_view kSliding = "sliding_attention";
 
-double root(std::int64_t size) { return std::sqrt(static_cast<double>(size)); }
-
 /// Returns the name that Keras gives to the layer number `i` of a list, in .weights.h5.
 std::string in_list(const char* list, const char* of_class, std::size_t i) {
   return i == 0 ? fmt::format("{}/{}", list, of_class) : fmt::format("{}/{}_{}", list, of_class, i);
@@ -105,11 +103,11 @@ void Gemma3nTextModel::make_layers() {
   const auto norm = [&](const char* called, const char* attribute, std::int64_t width) {
     return &make("Gemma3nRMSNorm", called, attribute, {{"dim", width}, {"eps", rms_norm_eps.value}});
   };
-  embed_tokens_ = embedding("embed_tokens", vocab_size, hidden_size, root(hidden_size));
+  embed_tokens_ = embedding("embed_tokens", vocab_size, hidden_size, std::sqrt(hidden_size.value));
   make_blocks();
   norm_ = norm("norm", "final_normalization", hidden_size);
-  embed_per_layer_ =
-      embedding("embed_tokens_per_layer", vocab_size_per_layer_input, all, root(hidden_size_per_layer_input));
+  embed_per_layer_ = embedding("embed_tokens_per_layer", vocab_size_per_layer_input, all,
+                               std::sqrt(hidden_size_per_layer_input.value));
   projection_ = &make_unbiased("per_layer_model_projection", all);
   projection_norm_ = norm("per_layer_projection_norm", "per_layer_projection_norm", hidden_size_per_layer_input);
   const auto projections = [&](const char* called, const char* list, std::vector<Layer*>& out) {
@@ -161,7 +159,7 @@ TensorPtr Gemma3nTextModel::layer_inputs(Call& call, const TensorPtr& token_ids,
   };
   const Expression looked_up = by_layer(apply(call, *embed_per_layer_, {token_ids})->id);
   const Expression projected(b, apply(call, *projection_, {rows})->id);
-  const TensorPtr all = Call::result(by_layer(projected * (1.0 / root(hidden_size))));
+  const TensorPtr all = Call::result(by_layer(projected * (1.0 / std::sqrt(hidden_size.value))));
   const Expression normal(b, apply(call, *projection_norm_, {all})->id);
   return Call::result((normal + looked_up) * (1.0 / std::sqrt(2.0)));
 }

@@ -20,8 +20,6 @@ using graph::ValueId;
 
 constexpr std::string_view kNorm = "Gemma4RMSNormalization", kFull = "full_attention";
 
-double root(std::int64_t size) { return std::sqrt(static_cast<double>(size)); }
-
 /// Casts to the compute dtype of the model, which an option may replace.
 class ComputeCast final : public WithArguments<kX> {
  public:
@@ -194,13 +192,13 @@ class Gemma4Backbone::GraphCalls final : public Calls {
 };
 
 Arg Gemma4Backbone::with_images(Calls& calls, const Arg& texts, const ArgDict& image, const Arg& indices) {
-  const Arg seen = calls.times(calls.call(*vision_encoder_, {image}, {}), 1.0 / root(hidden_dim));
+  const Arg seen = calls.times(calls.call(*vision_encoder_, {image}, {}), 1.0 / std::sqrt(hidden_dim.value));
   return interleaved(calls, "interleave_embeddings", seen, texts, indices);
 }
 
 Arg Gemma4Backbone::with_sounds(Calls& calls, const Arg& texts, const Arg& spectra, const Arg& valid,
                                 const Arg& indices) {
-  const Arg heard = calls.times(calls.call(*audio_encoder_, {spectra, valid}, {}), 1.0 / root(hidden_dim));
+  const Arg heard = calls.times(calls.call(*audio_encoder_, {spectra, valid}, {}), 1.0 / std::sqrt(hidden_dim.value));
   return interleaved(calls, "audio_interleave_embeddings", heard, texts, indices);
 }
 
@@ -215,10 +213,11 @@ Arg Gemma4Backbone::through_text(Calls& calls, Arg x, const Arg& own_ids, const 
   Arg rows, projected;
   if (has_own)
     rows = calls.times(calls.cast(calls.call(*find("per_layer_token_embedding"), {own_ids}, {})),
-                       root(hidden_size_per_layer_input));
-  x = calls.times(x, root(hidden_dim));
+                       std::sqrt(hidden_size_per_layer_input));
+  x = calls.times(x, std::sqrt(hidden_dim.value));
   if (has_own)
-    projected = calls.times(calls.call(*find("per_layer_model_projection"), {x}, {}), 1.0 / root(hidden_dim));
+    projected =
+        calls.times(calls.call(*find("per_layer_model_projection"), {x}, {}), 1.0 / std::sqrt(hidden_dim.value));
   std::vector<Arg> keys;
   for (std::int64_t i = 0; i < num_layers; ++i) {
     ArgDict kwargs = how;

@@ -10,7 +10,7 @@
 namespace attn::keras {
 namespace {
 
-constexpr std::string_view kLinear = "linear_attention", kFull = "full_attention";
+constexpr std::string_view kLinearAttention = "linear_attention", kFullAttention = "full_attention";
 
 }  // namespace
 
@@ -27,8 +27,8 @@ void Qwen3_5Block::fields(Fields& f) {
 
 void Qwen3_5Block::check(const Ref& config) {
   family_.check(config);
-  if (layer_type != kLinear && layer_type != kFull)
-    config["layer_type"].fail(fmt::format("expected '{}' or '{}'", kFull, kLinear));
+  if (layer_type != kLinearAttention && layer_type != kFullAttention)
+    config["layer_type"].fail(fmt::format("expected '{}' or '{}'", kFullAttention, kLinearAttention));
 }
 
 std::span<const std::string_view> Qwen3_5Block::arguments() const {
@@ -42,7 +42,7 @@ std::span<const std::string_view> Qwen3_5Block::arguments() const {
   return kNames;
 }
 
-bool Qwen3_5Block::is_linear() const { return layer_type == kLinear; }
+bool Qwen3_5Block::is_linear() const { return layer_type == kLinearAttention; }
 
 Layer& Qwen3_5Block::make_dense(const std::string& called, std::int64_t units) {
   return make("Dense", called, "_" + called,
@@ -256,7 +256,7 @@ void Qwen3_5Stack::layer_types(Fields& f) {
   if (is_given) return f("layer_types", layer_types_);
   (void)f.take("layer_types");
   for (std::int64_t i = 1; i <= std::min<std::int64_t>(num_layers, kMaxBlocks); ++i)
-    layer_types_.emplace_back(i % 4 == 0 ? kFull : kLinear);
+    layer_types_.emplace_back(i % 4 == 0 ? kFullAttention : kLinearAttention);
 }
 
 }  // namespace attn::keras

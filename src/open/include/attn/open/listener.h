@@ -44,5 +44,6 @@ class Listener {
 
 /// Ignores everything.
 class Silent final : public Listener {};
+inline const Silent kSilent{};
 
 }  // namespace attn::open

@@ -39,8 +39,8 @@ struct Softmax {
 };
 
 /// Returns the sums of the logits at a position. Throws Error (differs) if one is NaN or +∞, or all are −∞.
-[[nodiscard]] Softmax softmax(std::span<const float> logits, std::int64_t position);
-[[nodiscard]] Softmax softmax(std::span<const double> logits, std::int64_t position);
+template <typename T>
+[[nodiscard]] Softmax softmax(std::span<const T> logits, std::int64_t position);
 
 /// Calls read(logits) with a row of logits (T,V) as a span of float or double.
 template <typename Read>

@@ -10,8 +10,8 @@ namespace attn::probe {
 
 /// An element is massive if it exceeds both limits (Sun et al. 2024).
 struct OutlierOptions {
-  double least = 100.0;   ///< of |x|
-  double ratio = 1000.0;  ///< of |x| to the median of |x| in the layer
+  double least = 100.0;   ///< limit of |x|
+  double ratio = 1000.0;  ///< limit of |x| divided by the median of |x| in the layer
   std::int64_t top = 10;  ///< number of elements that are listed for each layer
 };
 

@@ -36,7 +36,7 @@ struct PatchedPlace {
 
 struct Patched {
   Metric metric;
-  double clean = 0, corrupt = 0;  ///< the metric of the two runs
+  double clean = 0, corrupt = 0;  ///< the metric of the clean and of the corrupted run
   std::vector<PatchedPlace> places;
 
   /// Returns (value − corrupt)/(clean − corrupt); empty if the two runs do not differ.

@@ -25,7 +25,7 @@ struct SaliencyOptions {
 
 struct TokenSaliency {
   double value = 0;  ///< Σ over the embedding: e·∂s/∂e, or the integral; for `gradient` its norm
-  double norm = 0;   ///< the norm of the summands
+  double norm = 0;   ///< Euclidean norm over the embedding of the terms whose sum is `value`
 };
 
 struct Saliency {

@@ -21,7 +21,7 @@ struct DTypeBytes {
 };
 
 struct VariableCost {
-  std::string name;  ///< name inside the row
+  std::string name;  ///< name relative to the layer: "kernel"
   Shape shape;
   DType dtype = DType::float32;
   bool trainable = true;

@@ -26,6 +26,8 @@ namespace attn::report {
 
 /// Formats a count with its unit, in the plural unless it is 1: "1 step", "1,234 steps".
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view what);
+/// Formats a count with the form of its unit that follows one, or more: "2 activations into their products".
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view one, std::string_view more);
 
 /// Formats a ratio as a percentage: 0.123 is "12.3%".
 [[nodiscard]] std::string percent(double share);

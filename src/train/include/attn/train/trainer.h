@@ -12,36 +12,15 @@
 #include "attn/base/tensor.h"
 #include "attn/keras/loss_graph.h"
 #include "attn/optimizers/optimizer.h"
-#include "attn/parallel/parallelize.h"
+#include "attn/train/trainer_options.h"
 
 namespace attn::train {
 
+struct TrainingProgram;
+enum class Purpose : std::uint8_t;
+
 /// Rows of data: the model's inputs, targets and sample weights by name.
 using Batch = std::map<std::string, Tensor>;
-
-/// The square of an embedding table's gradient, for rules that use squared gradients.
-enum class TableGradient : std::uint8_t {
-  entries,  ///< each gathered row, before rows of the same index are added: Keras on TensorFlow
-  dense     ///< the sum of the rows of the same index: Keras on JAX and PyTorch
-};
-
-struct TrainerOptions {
-  /// Data parallelism: each rank computes its own rows of a batch, and all ranks end with the same weights. Every rank
-  /// gets whole batches and makes the same calls in the same order.
-  backends::CompileOptions compile;
-  TableGradient tables = TableGradient::entries;
-  /// Recompute activations in the backward pass instead of storing them: same results, less memory.
-  bool recompute = false;
-  /// The dtype of gradients sent between ranks. float32 sends exact sums; half precision rounds them and halves the
-  /// bytes.
-  DType reduce_dtype = DType::float32;
-  /// If above 0: a batch is split into this number of parts (at most one for each row), and their sums are added in a
-  /// fixed order. Results are then bitwise equal for any number of ranks, and for one process without ranks.
-  int parts = 0;
-  /// Each rank holds the optimizer state of one shard of the weights, updates that shard, and sends it to the other
-  /// ranks.
-  bool shares_optimizer = false;
-};
 
 /// The result of a pass.
 struct PassResult {
@@ -130,17 +109,12 @@ class Trainer {
   void finalize();
 
  private:
-  struct Program;
-  enum class Purpose : std::uint8_t { step, evaluation, diagnosis };
+  using Program = TrainingProgram;
   Program& program(const Batch& batch, bool training);
   void begin(const Batch& batch);
   Program& planned(const Batch& batch, bool training);
   /// Makes everything of a program except the executable.
-  [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
-  [[nodiscard]] bool splits_batch(const Batch& batch) const;
-  void parallelize_step(Program& program, graph::Graph& graph, Dim rows) const;
-  [[nodiscard]] parallel::Parallel parts_of(const graph::Graph& graph, Dim rows) const;
-  [[nodiscard]] parallel::Parallel rows_of_rank(const Program& program, const graph::Graph& graph) const;
+  [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose) const;
   void compile(Program& program) const;
   [[nodiscard]] std::string first_not_finite(const Batch& batch);
   PassResult run(Program& program, const Batch& batch, StepTimes* times);

@@ -5,7 +5,7 @@
 #include "attn/base/text.h"
 #include "attn/report/number.h"
 #include "attn/report/probe_view.h"
-#include "records.h"
+#include "views/records.h"
 
 namespace attn::report {
 

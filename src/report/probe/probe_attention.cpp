@@ -5,8 +5,8 @@
 #include "attn/base/text.h"
 #include "attn/report/number.h"
 #include "attn/report/probe_view.h"
-#include "grid_text.h"
-#include "records.h"
+#include "views/grid_text.h"
+#include "views/records.h"
 
 namespace attn::report {
 namespace {

@@ -75,6 +75,26 @@ ProbeFindings joined_findings(std::vector<std::pair<std::string, ProbeFindings>>
   return out;
 }
 
+ProbeFindings findings_of(const std::vector<ListedPoint>& points) {
+  ProbeFindings out;
+  Json listed = Json::array();
+  out.rows.columns = {{"Point"}, {"Shape"}, {"Dtype"}};
+  for (const ListedPoint& point : points) {
+    listed.push_back({{"name", point.name}, {"shape", point.shape}, {"dtype", point.dtype}});
+    out.rows.rows.push_back({point.name, point.shape, point.dtype});
+  }
+  out.members.emplace_back("points", std::move(listed));
+  out.text = plain_table(out.rows) + "\nB: prompts, T: positions of the prompt\n";
+  return out;
+}
+
+ProbeFindings captured_findings(const std::string& path, const std::string& points) {
+  ProbeFindings out;
+  out.members = {{"file", json_text(path)}, {"points", json_text(points)}};
+  out.text = fmt::format("wrote {} to {}\n", printable(points), printable(path));
+  return out;
+}
+
 std::string metric_text(const probe::Metric& metric, const TokenWord& word) {
   if (!metric.versus) return fmt::format("logit of {}", printable(word(metric.token)));
   return fmt::format("logit of {} minus logit of {}", printable(word(metric.token)), printable(word(*metric.versus)));
