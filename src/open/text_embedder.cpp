@@ -27,7 +27,7 @@ Execution without_shape(Execution execution) {
 std::int64_t length_of(const LoadedModel& loaded, const std::optional<std::int64_t>& asked) {
   const auto positions = loaded.model.most_positions();
   if (asked && positions && *asked > *positions)
-    throw bad_usage("{} has {} positions, fewer than the `length` {}", loaded.file, *positions, *asked);
+    throw bad_usage("{} has {} positions, fewer than the `sequence_length` {}", loaded.file, *positions, *asked);
   if (asked) return *asked;
   const auto task = loaded.model.task();
   const std::int64_t own =
