@@ -29,7 +29,7 @@ void AnswerText::put(Token token) {
     out_ = std::make_unique<tokenizers::TextStream>(tokenizer_);
     if (!words_.strip_prompt) write_(*begun_);
   }
-  if (!words_.keep_special && std::ranges::binary_search(tokenizer_.specials().all, token)) return;
+  if (!words_.keep_special && tokenizer_.specials().hides(token)) return;
   if (!tokenizer_.token(token)) return;
   write_(out_->push(token));
 }
@@ -42,9 +42,8 @@ void AnswerText::finish() {
 
 std::string AnswerText::of(std::span<const Token> ids) const {
   std::vector<Token> shown;
-  const auto& specials = tokenizer_.specials().all;
   for (const Token id : ids)
-    if ((words_.keep_special || !std::ranges::binary_search(specials, id)) && tokenizer_.token(id)) shown.push_back(id);
+    if ((words_.keep_special || !tokenizer_.specials().hides(id)) && tokenizer_.token(id)) shown.push_back(id);
   return tokenizer_.decode(shown);
 }
 

@@ -24,6 +24,15 @@ void expect_shape(const keras::MediaPrompt& how, const Shape& made, const std::s
         printable(file), made.str(), how.input, how.shape.str());
 }
 
+/// Throws Error (bad_input) if an image has too few patches for its positions in a prompt.
+void expect_enough_patches(const keras::MediaPrompt& how, Dim patches, const std::string& file) {
+  if (how.patches_per_token > 0 && patches / how.patches_per_token < how.tokens)
+    throw bad_input(
+        "{}: the model's converter gives {} patches, of which {} become one position, but the preprocessor has {} "
+        "positions for an image: the converter or the preprocessor is that of another model",
+        printable(file), patches, how.patches_per_token, how.tokens);
+}
+
 /// Throws Error (bad_input) if a patch is in a column or a row for which the model has no position.
 void expect_positions(const keras::MediaPrompt& how, const Tensor& positions, const std::string& file) {
   std::int64_t columns = 0, rows = 0;
@@ -66,6 +75,7 @@ MediaItem item_of(const keras::MediaPrompt& how, const open::ImagePatches& image
     if (!image.positions)
       throw bad_input("{}: the model's converter gives patches without positions: it is that of another model",
                       printable(file));
+    expect_enough_patches(how, image.patches.shape()[0], file);
     expect_positions(how, *image.positions, file);
     out.arrays.push_back({"pixel_position_ids", *image.positions, -1.0});
     return out;

@@ -22,6 +22,14 @@ bool has_cache(const graph::Graph& step) {
       step.nodes, [](const graph::Node& node) { return std::holds_alternative<graph::CachedAttention>(node.op); });
 }
 
+/// Returns the bytes of a search's candidates: the scores of all tokens after each, in order, and copies of its tokens.
+UInt128 search_bytes(const graph::Graph& step, const StepShape& shape) {
+  constexpr UInt128 kOfToken = 16, kOfPosition = 64, kOfCandidate = 1024;
+  const Dim vocabulary = step.value(step.outputs.front().value).shape.back();
+  return static_cast<UInt128>(shape.rows) * (static_cast<UInt128>(vocabulary) * kOfToken +
+                                             static_cast<UInt128>(shape.capacity) * kOfPosition + kOfCandidate);
+}
+
 /// Checks the memory of steps of one token and of reading the prompts: both are in memory, with one set of weights and
 /// caches.
 void require_memory_of_steps(const backends::Backend& backend, const LowerStep& lower,
@@ -35,7 +43,9 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   shape.hidden = options.hidden;
   shape.encoder_length = options.encoder_length();
   if (shape.encoder_length > 0) shape.encoder_entries = options.rows;
-  const run::Planned step = run::plan_for(backend, lower(shape));
+  graph::Graph graph = lower(shape);
+  const UInt128 search = options.branches > 1 ? search_bytes(graph, shape) : 0;
+  const run::Planned step = run::plan_for(backend, std::move(graph));
   shape.rows = options.rows;
   shape.count = std::clamp<Dim>(longest, 1, options.prefill_chunk);
   shape.sources = false;
@@ -43,10 +53,15 @@ void require_memory_of_steps(const backends::Backend& backend, const LowerStep& 
   shape.reads_media = !options.media.empty();
   if (shape.reads_media) shape.count = std::max<Dim>(longest, 1);
   const run::Planned prompt = run::plan_for(backend, lower(shape));
-  const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
-  run::require_memory("the model takes", static_cast<UInt128>(needed), open::memory_limit(execution.memory_limit), [&] {
-    return fmt::format("{} of them are the states of {} positions: fewer positions or sequences take less",
-                       memory_size(static_cast<UInt128>(step.plan.state_bytes)), with_commas(options.capacity));
+  const std::int64_t model = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
+  const UInt128 needed = static_cast<UInt128>(model) + search;
+  run::require_memory("the model takes", needed, open::memory_limit(execution.memory_limit), [&] {
+    const std::string states = memory_size(static_cast<UInt128>(step.plan.state_bytes));
+    return fmt::format(
+        "{} of them are the states of {} positions{}: fewer positions or sequences take less", states,
+        with_commas(options.capacity),
+        search > 0 ? fmt::format(", and {} those of {} candidates", memory_size(search), with_commas(options.branches))
+                   : "");
   });
 }
 

@@ -39,7 +39,7 @@ std::int64_t length_of(const LoadedModel& loaded, const std::optional<SentenceMo
                        const std::optional<std::int64_t>& asked) {
   const auto positions = loaded.model.most_positions();
   if (asked && positions && *asked > *positions)
-    throw bad_usage("{} has {} positions, fewer than the `length` {}", loaded.file, *positions, *asked);
+    throw bad_usage("{} has {} positions, fewer than the `sequence_length` {}", loaded.file, *positions, *asked);
   if (asked) return *asked;
   const std::int64_t own = own_length(loaded, modules, positions);
   return std::min(own, positions.value_or(own));

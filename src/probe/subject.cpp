@@ -36,8 +36,8 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
       continue;
     }
     if (value.shape.rank() != 2)
-      throw bad_input("{}: probe reads texts, but the input '{}' of this {} has the shape {}", loaded.file,
-                      printable(value.name), loaded.model.class_name(), value.shape.str());
+      throw bad_input("{}: expected a model that reads only texts, but the input '{}' of this {} has the shape {}",
+                      loaded.file, printable(value.name), loaded.model.class_name(), value.shape.str());
     Role role = Role::other;
     if (named) {
       if (value.name.ends_with("token_ids"))
@@ -53,7 +53,7 @@ std::vector<Role> roles_of(const graph::Graph& graph, const open::LoadedModel& l
     out.push_back(role);
   }
   if (tokens != 1)
-    throw bad_input("{}: probe reads texts, but this {} has {} inputs of token ids", loaded.file,
+    throw bad_input("{}: expected a model that reads only texts, but this {} has {} inputs of token ids", loaded.file,
                     loaded.model.class_name(), tokens);
   return out;
 }

@@ -519,6 +519,17 @@ TEST_CASE("keras_hub: a backbone from another module is rejected at its place") 
                   "custom class of this name") != std::string::npos);
 }
 
+TEST_CASE("keras_hub: an error in a part of a layer names the place and the layer once") {
+  const std::string said =
+      hub_refusal(object("Qwen3Backbone", kGrouped + R"(, "head_dim": 4, "rope_scaling_factor": -1.0)"));
+  CAPTURE(said);
+  CHECK(said.ends_with("/rope_scaling_factor: expected a number > 0"));
+  for (const std::string part : {"it.json", "'transformer_layer_0'"}) {
+    CHECK(said.find(part) != std::string::npos);
+    CHECK(said.find(part) == said.rfind(part));
+  }
+}
+
 TEST_CASE("keras_hub: a frozen backbone freezes every layer in it") {
   const keras::Summary summary = read(object("RobertaBackbone", kSizes + R"(, "trainable": false)")).summary();
   CHECK(summary.trainable_params == 0);

@@ -366,6 +366,12 @@ def complete_converter(preset):
         file.write_text(text.replace('"patch_size": 4\n', '"patch_size": 4,\n"max_soft_tokens": 7,\n"pooling_kernel_size": 2\n'))
 
 
+def texts_of(preprocessor, side, token_ids):
+    ids = np.array(token_ids, "int32")
+    x = {side + "token_ids": ids, side + "padding_mask": np.ones(ids.shape, bool)}
+    return [str(text) for text in preprocessor.generate_postprocess(x)]
+
+
 def generated(folder, images, task, name):
     draw(task.backbone, 5)
     task.compile(sampler="greedy")
@@ -404,8 +410,9 @@ def generated(folder, images, task, name):
         side = "decoder_" if isinstance(task, M.Seq2SeqLM) else ""
         masks = keras.ops.convert_to_numpy(input_ids[side + "padding_mask"]).astype(int)
         out = task.generate_step(keras.tree.map_structure(keras.ops.convert_to_tensor, input_ids), stop_token_ids=None)
+        ids = keras.ops.convert_to_numpy(out[side + "token_ids"]).tolist()
         runs.append({"images": files, **({"audio": sounds} if sounds else {}), "prompts": prompts, "lengths": masks.sum(-1).tolist(),
-                     "token_ids": keras.ops.convert_to_numpy(out[side + "token_ids"]).tolist()})
+                     "token_ids": ids, "texts": texts_of(task.preprocessor, side, ids)})
     return {"max_length": 40, "runs": runs}
 
 
@@ -428,7 +435,9 @@ def scored(folder, images, task, name):
             for row in np.flatnonzero(lengths <= length):
                 x["token_ids"][row, length] = logits[row, length - 1].argmax()
                 x["padding_mask"][row, length] = 1
-        runs.append({"images": files, "prompts": prompts, "lengths": lengths.tolist(), "token_ids": x["token_ids"].tolist()})
+        ids = x["token_ids"].tolist()
+        runs.append({"images": files, "prompts": prompts, "lengths": lengths.tolist(), "token_ids": ids,
+                     "texts": texts_of(preprocessor, "", ids)})
     return {"max_length": 40, "runs": runs}
 
 

@@ -226,6 +226,36 @@ def regression(random):
 
 
 @case
+def flat(random):
+    """Targets without the last axis of the predictions. Some functions add it, and others broadcast both."""
+    x = keras.Input((WIDTH,), name="x")
+
+    def all_metrics():
+        return [
+            km.MeanSquaredError(),
+            km.CosineSimilarity(),
+            km.LogCoshError(),
+            km.Poisson(),
+            km.KLDivergence(),
+            km.Hinge(),
+            km.SquaredHinge(),
+            km.CategoricalHinge(),
+        ]
+
+    def of_batches():  # one number for a batch has no weights
+        return [keras.losses.dice, keras.losses.tversky, keras.losses.Poisson(name="matched")]
+
+    y = keras.layers.Dense(1, "sigmoid", name="p")(x)
+    model = compiled(keras.Model(x, y), "binary_crossentropy", [*all_metrics(), *of_batches()], all_metrics())
+
+    def data(rows):
+        labels = random.integers(0, 2, rows).astype("float32")
+        return {"x": numbers(random, rows, WIDTH), "y": labels, "sample_weight": weights(random, rows)}
+
+    return model, data
+
+
+@case
 def masked(random):
     """The mask weighs means, and no count or confusion matrix."""
     ids = keras.Input((STEPS,), dtype="int32", name="ids")

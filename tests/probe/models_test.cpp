@@ -28,7 +28,7 @@ const open::Silent kQuiet{};
 
 /// Parts of the sentences that refuse a model of images, numbers or sounds, one of a fixed batch or of several texts,
 /// and one whose layers mix positions without attention.
-const std::vector<std::string> kRefusals = {"probe reads texts, but",
+const std::vector<std::string> kRefusals = {"expected a model that reads only texts, but",
                                             "does not fit into",
                                             "the texts of a SigLIP have one length",
                                             "the model fixes the batch of",

@@ -13,12 +13,10 @@ namespace {
 struct EvaluateCommand {
   Common common;
   train::Setup setup;
-  std::optional<std::string> target;
 
   void declare(Options& options) {
-    add_common(options, common, {Format::table, Format::json}, false);
+    add_common(options, common, {Format::table, Format::json});
     add_model(options, setup.model);
-    options.output("-o,--output", target, "FILE", "write the report to this file");
     declare_data(options, setup.files);
     options.add("--batch-size", setup.batch_size, "N", "batch size (default 32)").above_zero();
     options.group(OptionGroup::loss);
@@ -48,7 +46,7 @@ struct EvaluateCommand {
         setup.batch_size,
         train::logs_of(values, {}),
         watch.lap()};
-    common.write_report(report::render(common.form(), report), target, false);
+    common.write(report::render(common.form(), report));
     return static_cast<int>(ExitCode::done);
   }
 };

@@ -103,12 +103,8 @@ ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKey
   const Dim rows = b.shape(query)[0];
   if (rows != encoder.entries) {  // branches of one sequence share its cache
     op.sources = true;
-    Tensor sources(DType::int32, {rows, encoder.length});
-    for (Dim i = 0; i < sources.size(); ++i) {
-      const Dim entry = i / encoder.length * encoder.entries / rows;
-      sources.set(i, static_cast<double>(entry));
-    }
-    inputs.push_back(b.constant(std::move(sources)));
+    const Shape sources{encoder.entries, rows / encoder.entries, encoder.length};
+    inputs.push_back(b.reshape(b.apply(graph::Iota{sources, DType::int32, 0}, {}), {rows, encoder.length}));
   }
   inputs.insert(inputs.end(), how.masks.begin(), how.masks.end());
   return b.apply(op, inputs);

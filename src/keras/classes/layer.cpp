@@ -3,6 +3,7 @@
 #include <array>
 
 #include "attn/base/text.h"
+#include "classes/placed_error.h"
 
 namespace attn::keras {
 
@@ -28,8 +29,9 @@ std::string_view Layer::class_name() const {
 
 void Layer::fail(const std::string& message, const char* field) const {
   const std::string text = fmt::format("{} '{}': {}", class_name(), printable(name), message);
-  if (document == nullptr) throw bad_input("{}", text).about(field);
-  ConfigError error = document->error(pointer, false, text);
+  Problem problem;
+  problem.message = text;
+  PlacedError error(document == nullptr ? problem : document->error(pointer, false, text).problem());
   error.about(field);
   throw error;
 }

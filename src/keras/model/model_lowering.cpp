@@ -4,6 +4,7 @@
 
 #include "attn/base/text.h"
 #include "classes/call.h"
+#include "classes/placed_error.h"
 #include "model/mask_recorder.h"
 
 namespace attn::keras {
@@ -198,11 +199,7 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
     throw;
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;
-    try {
-      layer.fail(error.what(), error.field());
-    } catch (const Error& placed) {
-      throw PlacedError(placed);
-    }
+    layer.fail(error.what(), error.field());
   }
 }
 

@@ -33,12 +33,6 @@ inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // bytes of names su
 
 class MaskRecorder;
 
-/// An Error that already names its layer, so that enclosing models do not change it.
-class PlacedError : public ConfigError {
- public:
-  explicit PlacedError(const Error& error) : ConfigError(problem_of(error)) { about(error.field()); }
-};
-
 class ModelLowering final : public Lowering {
  public:
   /// `symbolic`: shapes may be unknown, and are Keras's symbolic shapes (for summaries). Otherwise the lowering is for

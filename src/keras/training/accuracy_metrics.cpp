@@ -14,9 +14,11 @@ using graph::ValueId;
 /// Returns the index of the largest element along the last axis.
 ValueId argmax(Builder& b, ValueId x) { return b.apply(graph::Reduce{ReduceFn::argmax, {b.shape(x).rank() - 1}}, {x}); }
 
-/// Returns 1 where two values are equal, compared in the dtype of x, and 0 elsewhere.
+/// Returns 1 where two values are equal, compared in the dtype of the predictions, and 0 elsewhere. A label that is no
+/// integer agrees with no class.
 ValueId agree(LossCall& c, ValueId x, ValueId y) {
-  return c.b.cast(c.b.binary(graph::BinaryFn::equal, x, c.b.cast(y, c.b.dtype(x))), c.b.dtype(c.y_pred));
+  const DType dtype = c.b.dtype(c.y_pred);
+  return c.b.cast(c.b.binary(graph::BinaryFn::equal, c.b.cast(x, dtype), c.b.cast(y, dtype)), dtype);
 }
 
 /// Returns the targets without their last axis, if it has size 1 and the predictions have an axis of classes.
@@ -24,6 +26,13 @@ ValueId target_classes(LossCall& c) {
   const Shape truth = c.b.shape(c.y_true);
   const bool has_one = truth.rank() == c.rank() && truth.rank() > 0 && truth.back() == 1;
   return has_one ? c.b.reshape(c.y_true, truth.slice(0, truth.rank() - 1)) : c.y_true;
+}
+
+/// Throws Error (bad_input) unless there is one class for each row of predictions.
+void expect_class_each(const LossCall& c, ValueId classes) {
+  const Shape truth = c.b.shape(classes), pred = c.b.shape(c.y_pred);
+  if (truth != pred.slice(0, pred.rank() - 1))
+    throw bad_input("classes {} do not fit predictions {}: there must be one for each row", truth.str(), pred.str());
 }
 
 /// The fraction of targets that equal their predictions, as with metrics=[keras.metrics.Accuracy()]. The name
@@ -53,7 +62,9 @@ class BinaryAccuracy : public MeanMetric {
 class CategoricalAccuracy : public MeanMetric {
  protected:
   ValueId values(LossCall& c, const MetricCall&) const override {
-    return agree(c, argmax(c.b, c.y_true), argmax(c.b, c.y_pred));
+    const ValueId targets = argmax(c.b, c.y_true);
+    if (c.b.shape(targets).rank() >= c.rank()) expect_class_each(c, targets);
+    return agree(c, targets, argmax(c.b, c.y_pred));
   }
 };
 
@@ -67,6 +78,7 @@ class SparseCategoricalAccuracy : public MeanMetric {
 /// Returns 1 where fewer than k scores are larger than the target's score (tf.math.in_top_k); 0 for a target that is
 /// not a class.
 ValueId in_top_k(LossCall& c, ValueId targets, std::int64_t k) {
+  expect_class_each(c, targets);
   const Expression scores(c.b, c.y_pred);
   const int last = c.rank() - 1;
   const Expression columns(c.b, c.b.apply(graph::Iota{{c.b.shape(c.y_pred).back()}, DType::int32, 0}, {}));
@@ -98,6 +110,7 @@ class SparseTopKCategoricalAccuracy : public TopKCategoricalAccuracy {
   ValueId values(LossCall& c, const MetricCall&) const override {
     const ValueId targets = target_classes(c);
     if (!from_sorted_ids_) return in_top_k(c, c.b.cast(targets, DType::int32), k_);
+    expect_class_each(c, targets);
     graph::Slice first;
     first.ranges.resize(static_cast<std::size_t>(c.rank()));
     first.ranges.back() = {0, k_, 1};

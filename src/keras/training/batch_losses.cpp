@@ -70,6 +70,8 @@ class CTC : public Loss {
           "the loss ctc needs targets (batch, labels) and predictions (batch, steps, classes), got {} and {}",
           truth.str(), pred.str());
     const Dim rows = truth[0], length = truth[1], steps = pred[1], places = 2 * length + 1;
+    if (steps < 1 || steps > kMostSteps)
+      throw bad_input("the loss ctc takes predictions of 1 to {} steps, got {}", kMostSteps, steps);
     const Expression labels(c.b, c.b.cast(c.y_true, DType::int32)), logits(c.b, c.y_pred);
     // The symbols of a path: the labels, with a blank before, between and after them.
     const ValueId blanks = c.b.apply(graph::Fill{{rows, length, 1}, DType::int32, 0.0}, {});
@@ -108,7 +110,8 @@ class CTC : public Loss {
   [[nodiscard]] bool takes(const Shape&, const Shape&) const override { return true; }
 
  private:
-  static constexpr double kNone = -1e30;  // stands for ln 0; finite, so that sums stay finite
+  static constexpr Dim kMostSteps = 4096;  // each step has its own operations
+  static constexpr double kNone = -1e30;   // stands for ln 0; finite, so that sums stay finite
 
   /// Returns step `step` of x (B,T,S), as (B,S).
   static Expression at(LossCall& c, ValueId x, Dim step) {

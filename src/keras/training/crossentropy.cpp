@@ -37,6 +37,12 @@ class Crossentropy : public Loss {
   std::int64_t axis = -1;
 };
 
+/// Throws Error (bad_input) if targets and predictions differ in shape. Keras broadcasts them in other functions.
+void expect_same_shape(const LossCall& c) {
+  const Shape truth = c.b.shape(c.y_true), pred = c.b.shape(c.y_pred);
+  if (truth != pred) throw bad_input("targets {} do not have the shape of predictions {}", truth.str(), pred.str());
+}
+
 /// Returns y(1 − s) + s/classes, for the smoothing s.
 ValueId smoothed(LossCall& c, double smoothing, double classes) {
   if (smoothing == 0.0) return c.y_true;
@@ -53,6 +59,7 @@ class CategoricalCrossentropy : public Crossentropy {
   }
   ValueId values(LossCall& c) const override {
     expect_last_axis(c);
+    expect_same_shape(c);
     const ValueId labels = smoothed(c, label_smoothing, classes_of(c));
     if (const auto given = logits(c)) return c.b.apply(graph::SoftmaxCrossEntropy{}, {*given, labels});
     const ValueId share = bounded(c, c.divide(c.y_pred, c.sum(c.y_pred, -1, true)));
@@ -138,6 +145,7 @@ class BinaryCrossentropy : public Crossentropy {
     number(f, "label_smoothing", label_smoothing, kFromZeroToOne);
   }
   ValueId values(LossCall& c) const override {
+    expect_same_shape(c);
     const ValueId labels = smoothed(c, label_smoothing, 2.0);
     if (const auto given = logits(c)) return c.mean(binary_entropy_of_logits(c, labels, *given), axis);
     return c.mean(binary_entropy(c, labels, bounded(c, c.y_pred)), axis);
@@ -158,6 +166,7 @@ class BinaryFocalCrossentropy : public Crossentropy {
     number(f, "gamma", gamma, kNotNegative);
   }
   ValueId values(LossCall& c) const override {
+    expect_same_shape(c);
     const ValueId labels = smoothed(c, label_smoothing, 2.0);
     const ValueId pred = from_logits ? c.unary(UnaryFn::sigmoid, c.y_pred) : c.y_pred;
     const ValueId entropy = !from_logits && c.logits ? binary_entropy_of_logits(c, labels, *c.logits)

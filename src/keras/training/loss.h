@@ -96,6 +96,9 @@ struct LossInfo {
   std::string_view name;       ///< "MeanSquaredError"
   std::string_view functions;  ///< names of the function, Keras's name first: "mean_squared_error mse MSE"
   LossPtr (*make)();
+  /// Whether the function adds or removes a last axis of size 1 if only targets or predictions have it. Losses always
+  /// do, but metrics call only the function.
+  bool matches_ranks = false;
 };
 
 template <typename T>

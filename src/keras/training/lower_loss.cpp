@@ -272,8 +272,8 @@ class LossLowering {
     }
   }
 
-  /// Returns the metrics of one output. They are the whole list for a single output, the element at the same position
-  /// in a list of equal length, or the entry in a dict.
+  /// Returns the metrics of one output. They are the whole list or dict for a single output, whose name Keras does not
+  /// compare, the element at the same position in a list of equal length, or the entry in a dict.
   static std::vector<Ref> metrics_of(const Ref& told, const std::vector<std::string>& outputs, std::size_t i) {
     std::vector<Ref> own;
     const auto add = [&](const auto& self, const Ref& ref) -> void {
@@ -285,7 +285,14 @@ class LossLowering {
       }
     };
     if (told.is_object() && !told.find("class_name")) {
-      if (const auto named = told.find(outputs[i])) add(add, *named);
+      for (const auto& [name, metrics] : told.members()) {
+        if (outputs.size() == 1 || name == outputs[i]) {
+          add(add, metrics);
+        } else if (std::ranges::count(outputs, name) == 0) {
+          metrics.fail(fmt::format("the metrics of '{}', which is not an output{}", printable(name),
+                                   did_you_mean(name, std::span<const std::string>(outputs))));
+        }
+      }
     } else if (outputs.size() == 1) {
       add(add, told);
     } else if (told.is_array() && told.size() == outputs.size()) {

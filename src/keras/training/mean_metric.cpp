@@ -48,32 +48,34 @@ ValueId broadcast_weights(Builder& b, ValueId weights, ValueId values) {
 }
 
 /// Computes a function of keras.losses for a metric, from y_true with the dtype that the data has.
-ValueId loss_values(const Loss& loss, LossCall& call) {
+ValueId loss_values(const Loss& loss, LossCall& call, bool matches_ranks) {
   Builder& b = call.b;
-  if (loss.labels() == Labels::classes) {
-    if (!is_integer(b.dtype(call.y_true))) call.y_true = b.cast(call.y_true, DType::int32);
-    match_ranks(call);
-  } else {
-    match_targets(call);
+  if (loss.labels() != Labels::classes) {
+    call.y_true = b.cast(call.y_true, b.dtype(call.y_pred));
+  } else if (!is_integer(b.dtype(call.y_true))) {
+    call.y_true = b.cast(call.y_true, DType::int32);
   }
+  if (matches_ranks) match_ranks(call);
   return loss.values(call);
 }
 
 class MetricOfFunction : public MeanMetric {
  public:
-  MetricOfFunction(LossPtr loss, double factor) : loss_(std::move(loss)), factor_(factor) {}
+  MetricOfFunction(const LossInfo& info, double factor)
+      : loss_(info.make()), factor_(factor), matches_ranks_(info.matches_ranks) {}
   void fields(Fields& f) override { loss_->fields(f); }
   bool up() const override { return factor_ < 0.0; }
 
  protected:
   ValueId values(LossCall& call, const MetricCall&) const override {
-    const ValueId values = loss_values(*loss_, call);
+    const ValueId values = loss_values(*loss_, call, matches_ranks_);
     return factor_ == 1.0 ? values : call.times(values, factor_);
   }
 
  private:
   LossPtr loss_;
   double factor_;
+  bool matches_ranks_;
 };
 
 class MetricOfLoss : public MeanMetric {
@@ -83,7 +85,7 @@ class MetricOfLoss : public MeanMetric {
 
  protected:
   ValueId values(LossCall& call, const MetricCall& given) const override {
-    const ValueId values = loss_values(*loss_, call);
+    const ValueId values = loss_values(*loss_, call, true);
     std::optional<ValueId> mask = call.mask;
     if (given.mask) mask = mask ? call.b.binary(BinaryFn::logical_and, *given.mask, *mask) : *given.mask;
     call.mask.reset();
@@ -132,7 +134,7 @@ MetricSums MeanMetric::sums(const MetricCall& call) const {
 }
 
 MetricPtr metric_of_function(const LossInfo& loss, double factor) {
-  return std::make_unique<MetricOfFunction>(loss.make(), factor);
+  return std::make_unique<MetricOfFunction>(loss, factor);
 }
 
 MetricPtr metric_of_loss(LossPtr loss) { return std::make_unique<MetricOfLoss>(std::move(loss)); }

@@ -194,13 +194,15 @@ class Tversky : public Loss {
 };
 
 constexpr LossInfo kRegressionLosses[] = {
-    {"MeanSquaredError", "mean_squared_error mse MSE", make_loss<MeanSquaredError>},
-    {"MeanAbsoluteError", "mean_absolute_error mae MAE", make_loss<MeanAbsoluteError>},
-    {"MeanAbsolutePercentageError", "mean_absolute_percentage_error mape MAPE", make_loss<MeanAbsolutePercentageError>},
-    {"MeanSquaredLogarithmicError", "mean_squared_logarithmic_error msle MSLE", make_loss<MeanSquaredLogarithmicError>},
-    {"CosineSimilarity", "cosine_similarity", make_loss<CosineSimilarity>},
-    {"Huber", "huber huber_loss", make_loss<Huber>},
-    {"LogCosh", "log_cosh logcosh", make_loss<LogCosh>},
+    {"MeanSquaredError", "mean_squared_error mse MSE", make_loss<MeanSquaredError>, true},
+    {"MeanAbsoluteError", "mean_absolute_error mae MAE", make_loss<MeanAbsoluteError>, true},
+    {"MeanAbsolutePercentageError", "mean_absolute_percentage_error mape MAPE", make_loss<MeanAbsolutePercentageError>,
+     true},
+    {"MeanSquaredLogarithmicError", "mean_squared_logarithmic_error msle MSLE", make_loss<MeanSquaredLogarithmicError>,
+     true},
+    {"CosineSimilarity", "cosine_similarity", make_loss<CosineSimilarity>, true},
+    {"Huber", "huber huber_loss", make_loss<Huber>, true},
+    {"LogCosh", "log_cosh logcosh", make_loss<LogCosh>, true},
     {"Poisson", "poisson", make_loss<Poisson>},
     {"KLDivergence", "kl_divergence kld KLD kullback_leibler_divergence", make_loss<KLDivergence>},
     {"Hinge", "hinge", make_loss<Hinge>},

@@ -42,12 +42,15 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
   if (specials.end) specials.stop.push_back(*specials.end);
   if (const auto second = add(row.second_end)) specials.stop.push_back(*second);
   for (const std::string_view token : row.more) add(token);
-  if (!row.vision.empty()) {
-    const bool has_all = std::all_of(row.vision.begin(), row.vision.end(),
-                                     [&](std::string_view token) { return find(token).has_value(); });
-    if (config["has_vision_tokens"].flag(has_all))
-      for (const std::string_view token : row.vision) add(token);
+  const auto has = [&](std::string_view token) { return find(token).has_value(); };
+  for (const auto& [key, tokens] : {std::pair("has_vision_tokens", row.vision), {"has_video_tokens", row.video}}) {
+    if (tokens.empty() || !config[key].flag(std::ranges::all_of(tokens, has))) continue;
+    for (const std::string_view token : tokens) add(token);
   }
+  for (const std::string_view token : row.audio)
+    if (has(token)) add(token);
+  for (const std::string_view token : row.shown)
+    if (has(token)) specials.shown.push_back(id_of(token));
   if (!row.turn_end.empty()) {
     // If there is no such piece, SentencePiece returns the unknown one.
     const std::optional<Id> turn = find(row.turn_end), unknown = find("<unk>");

@@ -190,7 +190,7 @@ TEST_CASE("embed: wrong models, texts, lengths and files are errors with a way o
       {{"embed", data("bert"), "--text", "\xff"}, 2, "UTF-8"},
       {{"embed", data("bert"), "--text", "a", "--prompt-name", "query"}, 2, "has no prompt 'query'; it has no prompts"},
       {{"embed", data("sentence/bert"), "--text", "a", "--prompt-name", "q"}, 2, "its prompts are document, query"},
-      {{"embed", data("bert"), "--text", "a", "--seq-len", "65"}, 2, "64 positions"},
+      {{"embed", data("bert"), "--text", "a", "--seq-len", "65"}, 2, "64 positions, fewer than the --seq-len 65"},
       {{"embed", data("bert"), "--text", "a", "--seq-len", "0"}, 2, "--seq-len"},
       {{"embed", data("bert"), "--text", "a", "-o", folder / "x.csv"}, 2, ".npz"},
       {{"embed", data("bert"), "--text", "a", "--mem-limit", "1"}, 4, "--mem-limit"},

@@ -109,7 +109,7 @@ TEST_CASE("labels: models that do not compare images with texts, and texts witho
           "cannot be combined with --output-dir");
 }
 
-TEST_CASE("generate: prompts with images and sounds give KerasHub's tokens") {
+TEST_CASE("generate: prompts with images and sounds give KerasHub's tokens and texts") {
   for (const std::string name : {"pali_gemma", "gemma3", "gemma3n", "gemma3n_audio", "gemma4", "gemma4_audio", "blip2",
                                  "blip2_flan_t5", "qwen3_5", "qwen3_5_moe"}) {
     CAPTURE(name);
@@ -126,7 +126,10 @@ TEST_CASE("generate: prompts with images and sounds give KerasHub's tokens") {
       REQUIRE(result.code == 0);
       const json got = json::parse(result.out)["results"];
       REQUIRE(got.size() == run["token_ids"].size());
-      for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i]["token_ids"] == run["token_ids"][i]);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        CHECK(got[i]["token_ids"] == run["token_ids"][i]);
+        CHECK(got[i]["text"] == run["texts"][i]);
+      }
     }
   }
 }
@@ -260,6 +263,9 @@ TEST_CASE("generate: a converter of another model is rejected") {
   };
   const std::string gemma = "a <|image|> b", qwen = "<|vision_start|><|image_pad|><|vision_end|>what is";
   refused("gemma4", gemma, "patch_size", 8, "wide.png: the model's converter gives");
+  refused(
+      "gemma4", gemma, "max_soft_tokens", 4,
+      "wide.png: the model's converter gives 16 patches, of which 4 become one position, but the preprocessor has 6");
   refused("qwen3_5", qwen, "patch_size", 8, "wide.png: the model's converter gives");
   refused("qwen3_5", qwen, "temporal_patch_size", 4, "wide.png: the model's converter gives");
 }

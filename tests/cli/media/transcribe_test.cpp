@@ -188,6 +188,10 @@ TEST_CASE("transcribe: wrong models, sounds and options are errors with a way ou
       {{sound_case("moonshine"), speech, "--language", "en"}, 2, "a Moonshine model has no languages"},
       {{sound_case("moonshine"), in_repository("tests/data/audio/pcm_16.wav")}, 3, "a Moonshine model needs 0.1"},
       {{sound_case("whisper"), speech, "--mem-limit", "1"}, 4, "--mem-limit"},
+      {{sound_case("whisper"), speech, "--num-beams", "1000000", "--mem-limit", "1GB"},
+       4,
+       "those of 1,000,000 candidates: fewer positions or sequences take less"},
+      {{sound_case("whisper"), speech, "--num-beams", "2147483648"}, 4, "those of 2,147,483,648 candidates"},
   };
   const Result generated = run_attn({"generate", sound_case("whisper"), "--ids", "1,2"});
   CHECK(generated.code == 3);

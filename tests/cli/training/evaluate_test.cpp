@@ -74,6 +74,34 @@ TEST_CASE("evaluate: a model that was never compiled needs a loss, and no optimi
             .code == 0);
 }
 
+TEST_CASE("evaluate: metrics by another name than the output's are those of a single output, and else an error") {
+  const std::string single = in_repository("tests/data/metrics/binary/");
+  const Result one = run_attn({"evaluate", single + "model.keras", "--data", single + "data.npz", "--metrics",
+                               R"({"other": ["mse", "mae"]})", "--json"});
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const json values = json::parse(one.out)["values"];
+  CHECK(values.size() == 3);
+  CHECK(values.contains("mse"));
+  CHECK(values.contains("mae"));
+  const Result two = run_attn({"evaluate", of_two_outputs("start.keras"), "--data", of_two_outputs("data.npz"),
+                               "--metrics", R"({"prices": "mse"})"});
+  CHECK(two.code == 3);
+  CHECK(contains(two.err, "the metrics of 'prices', which is not an output (did you mean 'price'?)"));
+}
+
+TEST_CASE("evaluate: -o writes the report, in the format of its extension") {
+  const TemporaryFolder folder;
+  const auto written = [&](const char* file) {
+    return run_attn(
+        {"evaluate", of_two_outputs("start.keras"), "--data", of_two_outputs("data.npz"), "-o", folder / file});
+  };
+  REQUIRE(written("report.txt").code == 0);
+  CHECK(contains(read_text(folder / "report.txt"), "price_mae"));
+  REQUIRE(written("report.json").code == 0);
+  CHECK(json::parse(read_text(folder / "report.json"))["values"].contains("price_mae"));
+  CHECK(written("report.npz").code == 2);
+}
+
 TEST_CASE("evaluate: data are required") {
   const std::string model = of_two_outputs("start.keras");
   const Result none = run_attn({"evaluate", model});

@@ -131,6 +131,17 @@ TEST_CASE("losses: a name refers to a class or a function, and unknown names are
                        Error);
 }
 
+TEST_CASE("losses: ctc has a limit of steps, because each adds operations") {
+  const keras::Document document("loss", "ctc");
+  const keras::LossPtr ctc = keras::read_loss(keras::Ref(document), {1, 4, 3}, {});
+  for (const Dim steps : {Dim{0}, Dim{4097}}) {
+    graph::Graph graph;
+    graph::Builder b(graph);
+    keras::LossCall call(b, b.input("y", DType::int32, {1, 2}), b.input("pred", DType::float32, {1, steps, 3}));
+    CHECK_THROWS_WITH_AS(static_cast<void>(ctc->values(call)), doctest::Contains("1 to 4096 steps, got"), Error);
+  }
+}
+
 TEST_CASE("losses: weights and masks of the wrong shape are rejected") {
   graph::Graph graph;
   graph::Builder b(graph);

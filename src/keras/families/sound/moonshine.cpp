@@ -305,7 +305,8 @@ void sizes(ConfigMap& map) {
   if (map.reading()) {
     const auto rope = rope_parameters(map);
     const auto own = rope ? rope->find("partial_rotary_factor") : map.find("partial_rotary_factor");
-    map.put("partial_rotary_factor", own && !own->is_null() ? own->json() : Json(0.9), "");
+    map.put("partial_rotary_factor", own && !own->is_null() ? own->json() : Json(0.9),
+            own ? std::string_view(own->pointer()).substr(1) : "");
   } else {
     map.put("partial_rotary_factor", map.of_keras("partial_rotary_factor"));
   }

@@ -411,6 +411,7 @@ using tokenizers::FolderTokenizer;
 using tokenizers::KerasClass;
 using tokenizers::TokenizerKind;
 constexpr std::array<std::string_view, 3> kVisionTokens{"<img>", "<start_of_image>", "<end_of_image>"};
+constexpr std::array<std::string_view, 1> kShownTokens{"<start_of_image>"};
 // Gemma3CausalLM.generate also stops at the end of the turn.
 constexpr std::array kTokenizers = {
     KerasClass{.name = "Gemma3Tokenizer",
@@ -421,6 +422,7 @@ constexpr std::array kTokenizers = {
                .transformers_class = "GemmaTokenizer",
                .transformers_file = "tokenizer.model",
                .vision = kVisionTokens,
+               .shown = kShownTokens,
                .turn_end = "<end_of_turn>"},
 };
 

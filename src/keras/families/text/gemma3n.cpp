@@ -437,6 +437,7 @@ constexpr std::array kModels = {
 constexpr std::array<std::string_view, 10> kMoreTokens{
     "<image_soft_token>", "<audio_soft_token>", "<start_of_image>", "<end_of_image>", "<start_of_audio>",
     "<end_of_audio>",     "<start_of_turn>",    "<end_of_turn>",    "<mask>",         "[multimodal]"};
+constexpr std::array<std::string_view, 2> kShownTokens{"<start_of_image>", "<start_of_audio>"};
 // Gemma3nCausalLM.generate also stops at the end of the turn.
 constexpr std::array kTokenizers = {
     tokenizers::KerasClass{.name = "Gemma3nTokenizer",
@@ -445,6 +446,7 @@ constexpr std::array kTokenizers = {
                            .end = "<eos>",
                            .pad = kPadToken,
                            .more = kMoreTokens,
+                           .shown = kShownTokens,
                            .turn_end = "<end_of_turn>"},
 };
 

@@ -44,6 +44,7 @@ class Gemma4CausalLM final : public CausalLM, public Multimodal, public SizedInp
       out.push_back({.input = "pixel_values",
                      .shape = {kUnknown, own().encoder()->patch_numbers()},
                      .tokens = image_tokens(),
+                     .patches_per_token = own().encoder()->patches_per_row(),
                      .position_embedding_size = own().encoder()->positions(),
                      .mark = "<|image|>",
                      .start = "<|image>",
@@ -169,7 +170,9 @@ constexpr std::array kModels = {
     model_record<Gemma4CausalLM>("Gemma4CausalLM", "keras_hub.src.models.gemma4.gemma4_causal_lm"),
 };
 
-constexpr std::array<std::string_view, 3> kVisionTokens{"<|image>", "<|image|>", "<image|>"};
+constexpr std::array<std::string_view, 3> kVisionTokens{"<|image>", "<|image|>", "<image|>"},
+    kAudioTokens{"<|audio>", "<|audio|>", "<audio|>"};
+constexpr std::array<std::string_view, 1> kVideoTokens{"<|video|>"}, kShownTokens{"<|image>"};
 // Gemma4CausalLM.generate also stops at the end of the turn.
 constexpr std::array kTokenizers = {
     tokenizers::KerasClass{.name = "Gemma4Tokenizer",
@@ -178,6 +181,9 @@ constexpr std::array kTokenizers = {
                            .end = "<eos>",
                            .pad = kPadToken,
                            .vision = kVisionTokens,
+                           .video = kVideoTokens,
+                           .audio = kAudioTokens,
+                           .shown = kShownTokens,
                            .turn_end = "<turn|>"},
 };
 

@@ -319,8 +319,7 @@ ValueId Gemma4Backbone::decode(Lowering& lowering, ValueId token_ids) {
     const Shape images = b.shape(pixels->id);
     const Dim rows = encoder()->rows(images[2]), positions = b.shape(indices->id)[1] / images[1];
     if (rows < positions)
-      throw bad_input("the preprocessor has num_vision_tokens_per_image {}, but {} patches of an image give {} rows",
-                      positions, images[2], rows);
+      throw bad_input("an image has {} positions, but {} patches of it give {} rows", positions, images[2], rows);
     x = with_images(calls, x, {{"pixel_values", pixels}, {"pixel_position_ids", given("pixel_position_ids")}}, indices);
     hide("vision_mask");
   }

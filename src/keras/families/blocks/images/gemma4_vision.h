@@ -21,7 +21,8 @@ class Gemma4VisionEncoder final : public Backbone {
   /// Returns the number of patches of a square image.
   [[nodiscard]] std::int64_t patches() const { return side() * side(); }
   /// Returns the number of rows of `patches` patches.
-  [[nodiscard]] std::int64_t rows(std::int64_t patches) const { return patches / (pool_size * pool_size); }
+  [[nodiscard]] std::int64_t rows(std::int64_t patches) const { return patches / patches_per_row(); }
+  [[nodiscard]] std::int64_t patches_per_row() const { return pool_size * pool_size; }
   /// Returns KerasHub's `num_vision_tokens_per_image`.
   [[nodiscard]] std::int64_t image_tokens() const { return (side() / pool_size) * (side() / pool_size); }
   [[nodiscard]] std::int64_t features() const { return output_dim; }

@@ -21,6 +21,9 @@ struct MediaPrompt {
   /// For items of any size: an image has a token for each square of merge × merge patches, and a sound has one for
   /// every `merge` steps of its spectrogram, rounded up. It is 0 for items with a fixed number of tokens.
   std::int64_t merge = 0;
+  /// The number of patches of an image that become one position; 0 if the model does not join patches. There must be
+  /// enough for `tokens` positions.
+  std::int64_t patches_per_token = 0;
   /// The number of columns of patches for which the model has positions, and that of rows; 0 if there is no limit.
   std::int64_t position_embedding_size = 0;
   /// In a prompt, `mark` stands for an item. KerasHub's preprocessor replaces it by `start`, a `placeholder` for each

@@ -53,8 +53,14 @@ struct KerasClass {
   Numbering numbering = Numbering::pieces;
   /// For SentencePiece: the class in transformers that reads the model, and its file there; "" if there is none.
   std::string_view transformers_class{}, transformers_file{};
-  /// Special tokens that count if `has_vision_tokens` is set; without the key, if the vocabulary has all of them.
-  std::span<const std::string_view> vision{};
+  /// Special tokens that count if `has_vision_tokens` is set, and if `has_video_tokens` is; without the key, if the
+  /// vocabulary has all of them.
+  std::span<const std::string_view> vision{}, video{};
+  /// Special tokens that count if the vocabulary has them. KerasHub omits them from answers of models that read sounds,
+  /// even without `has_audio_tokens`.
+  std::span<const std::string_view> audio{};
+  /// Special tokens that stay in answers, because the user writes them into prompts.
+  std::span<const std::string_view> shown{};
   /// A token that also ends a text; the unknown token does so if the vocabulary lacks this one.
   std::string_view turn_end{};
   /// Whether KerasHub's converter takes the special tokens from the folder, and transformers puts the start token

@@ -17,8 +17,12 @@ using Id = std::int32_t;
 /// Ids with a meaning for text generation.
 struct SpecialIds {
   std::optional<Id> start, end, pad;
-  std::vector<Id> stop;  ///< any of these ends a text; includes the end token
-  std::vector<Id> all;   ///< ids that are not text, in ascending order; skipped when a text is displayed
+  std::vector<Id> stop;   ///< any of these ends a text; includes the end token
+  std::vector<Id> all;    ///< ids that are not text, in ascending order
+  std::vector<Id> shown;  ///< those of them that an answer keeps
+
+  /// Returns whether an answer omits the token.
+  [[nodiscard]] bool hides(Id id) const;
 };
 
 struct EncodeOptions {
