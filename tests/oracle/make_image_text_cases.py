@@ -376,6 +376,10 @@ def generated(folder, images, task, name):
     draw(task.backbone, 5)
     task.compile(sampler="greedy")
     task.save_to_preset(str(folder / "preset"))
+    if name in ("gemma3n_audio", "gemma4_audio"):  # those with converters of images and of sounds
+        lines = []
+        type(task).from_preset(str(folder / "preset")).summary(line_length=100, print_fn=lambda text, line_break=True: lines.append(text))
+        (folder / "summary.txt").write_text("\n".join(lines) + "\n")
     if name.startswith("gemma4"):
         complete_converter(folder / "preset")
     runs, converter = [], task.preprocessor.image_converter

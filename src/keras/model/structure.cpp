@@ -52,7 +52,10 @@ Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors) {
 }
 
 std::vector<TensorPtr> ordered_inputs(const Arg& given, const Arg& structure, const std::vector<Layer*>& layers) {
-  if (const auto* dict = given.as<ArgDict>(); dict != nullptr && structure.as<ArgDict>() == nullptr) {
+  const auto* dict = given.as<ArgDict>();
+  const auto* wanted = structure.as<ArgDict>();
+  // Tensors beyond those of the model are ignored, as in the call of a backbone by KerasHub's Gemma3nCausalLM.
+  if (dict != nullptr && (wanted == nullptr || dict->size() > layers.size())) {
     std::vector<TensorPtr> out;
     for (const Layer* layer : layers) {
       const auto it =

@@ -80,7 +80,7 @@ json empty_config(const KerasClass& row) {
 /// Extracts the words of a tokenizer.json, for a folder without vocab.txt.
 KerasForm form_of_word_pieces(const ModelFiles& files, const KerasClass& row, json config) {
   const std::string place = files.place(kTokenizerJson);
-  const json whole = io::parse_json(files.read(kTokenizerJson, kMaxFile).text(), place, kLimits);
+  const json whole = io::parse_json(files.read(kTokenizerJson, kMaxTokenizerFile).text(), place, kTokenizerJsonLimits);
   const JsonNode node(whole, place), model = node["model"];
   if (model["type"].text("") != "WordPiece" || !model["vocab"].is_object())
     throw bad_input("{}: not a WordPiece tokenizer, but {} is one", model.place(), row.name);

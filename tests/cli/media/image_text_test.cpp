@@ -61,6 +61,15 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 
 }  // namespace
 
+TEST_CASE("summary: tasks of images and sounds show KerasHub's converters and inputs") {
+  for (const std::string name : {"gemma3n_audio", "gemma4_audio"}) {
+    CAPTURE(name);
+    const std::string folder = in_repository(kCases + name);
+    const Result result = run_attn({"summary", folder + "/preset", "--line-length", "100", "--quiet"});
+    CHECK(result.out == attn::test::read_text(folder + "/summary.txt"));
+  }
+}
+
 TEST_CASE("labels: probabilities of texts for images equal KerasHub's") {
   const TemporaryFolder folder;
   for (const std::string name : {"clip", "clip_end_padded", "metaclip_2", "siglip"}) {

@@ -62,9 +62,16 @@ class T5GemmaAttention final : public HeadAttention {
                                                      num_attention_heads.value, num_key_value_heads.value));
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
-    static constexpr std::array<std::string_view, 9> kNames = {
-        "inputs",       "attention_mask", "cache", "cache_update_index", "training", "causal", "encoder_hidden_states",
-        "encoder_mask", "window"};
+    static constexpr std::array<std::string_view, 10> kNames = {"inputs",
+                                                                "attention_mask",
+                                                                "cache",
+                                                                "cache_update_index",
+                                                                "training",
+                                                                "causal",
+                                                                "encoder_hidden_states",
+                                                                "encoder_mask",
+                                                                "window",
+                                                                "sees_a_key"};
     return kNames;
   }
   [[nodiscard]] bool supports_masking() const override { return false; }
@@ -97,7 +104,11 @@ class T5GemmaAttention final : public HeadAttention {
     how.scale = 1.0 / std::sqrt(query_pre_attn_scalar.value);
     how.soft_cap = attn_logit_softcapping ? attn_logit_softcapping->value : 0.0;
     how.scores = call.lowering().want_scores;
-    const ValueId query = crosses() ? project(call, x, query_) : placed(call, normal(call, x, query_, query_norm_));
+    ValueId query = crosses() ? project(call, x, query_) : placed(call, normal(call, x, query_, query_norm_));
+    if (const TensorPtr sees = call.optional_tensor("sees_a_key")) {
+      graph::Builder& b = call.builder();
+      query = b.binary(graph::BinaryFn::multiply, query, b.cast(sees->id, b.dtype(query)));
+    }
     Attended attended;
     if (crosses()) {
       how.masks = given_masks(call, "encoder_mask");
@@ -367,21 +378,27 @@ class T5GemmaEncoderLayer final : public T5GemmaLayer {
     if (!call.lowering().symbolic()) {
       std::optional<ValueId> mask;
       if (const TensorPtr padding = call.optional_tensor("padding_mask")) mask = of_keys(b, padding->id);
-      if (is_second() && slides()) mask = in_window(b, call.shape(x)[1], mask);
-      if (mask) how.emplace_back("attention_mask", Call::result(*mask));
+      if (is_second() && slides()) {
+        add_window(b, call.shape(x)[1], mask, how);
+      } else if (mask) {
+        how.emplace_back("attention_mask", Call::result(*mask));
+      }
     }
     return with(call, mlp_, with(call, attention_, x, how));
   }
 
  private:
-  /// (B,1,T,T): the keys that are no padding and in the window around each query. KerasHub adds −1e9 to a score for
-  /// each reason to hide a key, so a query without visible keys attends to those with one reason.
-  ValueId in_window(graph::Builder& b, Dim length, const std::optional<ValueId>& padding) const {
+  /// Adds the keys (B,1,T,T) that are no padding and in the window around each query. KerasHub adds −1e9 to a score for
+  /// each reason to hide a key. A query without visible keys therefore attends equally to those with one reason,
+  /// because float32 has no digits left for the score. Its own value is 0 here, so that the scores are equal.
+  void add_window(graph::Builder& b, Dim length, const std::optional<ValueId>& padding, ArgDict& how) const {
     const Expression near(b, window_around(b, length, *sliding_window));
-    if (!padding) return near;
+    if (!padding) return void(how.emplace_back("attention_mask", Call::result(near)));
     const Expression present(b, *padding), both = near & present;
     const Expression any = both.reduced({graph::ReduceFn::any, {3}, true});
-    return both | (any.unary(graph::UnaryFn::logical_not) & (near | present));
+    const Expression none = any.unary(graph::UnaryFn::logical_not);
+    how.emplace_back("attention_mask", Call::result(both | (none & (near | present))));
+    how.emplace_back("sees_a_key", Call::result(b.reshape(any, {b.shape(any)[0], length, 1, 1})));
   }
 
   Part attention_, mlp_;

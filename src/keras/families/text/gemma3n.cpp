@@ -340,7 +340,15 @@ class Gemma3nCausalLM final : public Task, public Autoregressive, public Multimo
  protected:
   [[nodiscard]] std::string_view kind() const override { return "CausalLM"; }
   void assemble() override {
-    const TensorRef hidden = backbone_result();
+    ArgDict unused;
+    const auto add_unused = [&](const std::string& of) {
+      const std::string indices = of + "_indices", mask = of + "_mask";
+      unused.emplace_back(indices, input(indices, {kUnknown, kUnknown}, DType::int32));
+      unused.emplace_back(mask, input(mask, {kUnknown, kUnknown}, DType::boolean));
+    };
+    if (own().processor().vision.encoder != nullptr) add_unused("vision");
+    if (own().processor().audio.encoder != nullptr) add_unused("audio");
+    const TensorRef hidden = backbone_result({}, unused);
     auto made = std::make_unique<EmbeddingProduct>(own().text_model());
     made->info = operation_classes().find("Matmul");
     made->name = "matmul";

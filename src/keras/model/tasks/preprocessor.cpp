@@ -1,5 +1,7 @@
 #include "model/tasks/preprocessor.h"
 
+#include <algorithm>
+
 #include "attn/base/text.h"
 #include "config/built_in.h"
 
@@ -41,8 +43,7 @@ std::vector<std::int64_t> audio_shape_in(const Ref& config, std::string_view cla
   return {kUnknown};
 }
 
-/// Adds the tokenizers and converters in the order of the config's keys, which is the order of the constructor's
-/// arguments.
+/// Adds the tokenizers and converters in the order of the config's keys.
 void add_parts(const Ref& config, std::vector<PreprocessorPart>& parts) {
   for (const auto& [key, value] : config.members()) {
     if (!value.is_object() || !value.find("class_name") || !value.find("config")) continue;
@@ -61,6 +62,8 @@ void add_parts(const Ref& config, std::vector<PreprocessorPart>& parts) {
     if (audio) part.audio_shape = audio_shape_in(inner, class_name);
     parts.push_back(std::move(part));
   }
+  // A constructor sets the converter of sounds last; a config has its keys in alphabetical order.
+  std::stable_partition(parts.begin(), parts.end(), [](const PreprocessorPart& part) { return !part.audio_shape; });
 }
 
 }  // namespace

@@ -49,10 +49,15 @@ void Task::assemble_backbone() {
   for (Layer* member : model_->members()) borrow(*member);
 }
 
-TensorRef Task::backbone_result(std::string_view key) {
+TensorRef Task::backbone_result(std::string_view key, const ArgDict& unused) {
   if (key == "sequence_output") unused_weights_ = "pooled_dense/";  // a SegmentedBackbone's other result needs it
   if (find(model_->name) == nullptr) {
     input_struct = model_->input_struct;
+    if (!unused.empty()) {
+      ArgDict all = *input_struct.as<ArgDict>();
+      all.insert(all.end(), unused.begin(), unused.end());
+      input_struct = std::move(all);
+    }
     for (Layer* layer : model_->input_layers()) borrow(*layer);
     borrow(*model_);
     call(*model_, {input_struct});

@@ -30,8 +30,9 @@ class Task : public AssembledModel {
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
   [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
 
-  /// Returns the backbone's result for the task's inputs; if there are several tensors, the one named `key`.
-  TensorRef backbone_result(std::string_view key = {});
+  /// Returns the backbone's result for the task's inputs; if there are several tensors, the one named `key`. The task
+  /// has the inputs of the backbone, and `unused` ones, which it passes to the backbone too.
+  TensorRef backbone_result(std::string_view key = {}, const ArgDict& unused = {});
   /// Makes the backbone's layers and results those of the task, for a task whose outputs are the backbone's.
   void assemble_backbone();
   /// Returns the backbone's token embedding. Called in reverse, it converts hidden states to logits.
