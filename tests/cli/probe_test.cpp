@@ -145,7 +145,7 @@ TEST_CASE("probe: a wrong point, head or token is an error that lists the valid 
   fails({"patch", preset("gpt_neo_x"), "--clean", "#5,6", "--corrupt", "#5,7", "--points", "resid_mid"}, 2, "no point");
   fails({"patch", preset("llama3_int4"), "--clean", "#5,6", "--corrupt", "#5,7", "--approximate"}, 3, "are quantized");
   fails({"scan", "tests/data/keras/families/f_net/model.keras", "--ids", "5,6"}, 3, "found no attention");
-  fails({"lens", "configs/vit_tiny.json", "--ids", "5"}, 3, "probe reads texts");
+  fails({"lens", "configs/vit_tiny.json", "--ids", "5"}, 3, "expected a model that reads only texts");
   std::string many = "1";
   for (int i = 0; i < 64; ++i) many += ",1";
   fails({"lens", kGpt2, "--ids", many}, 2, "64 positions");
