@@ -8,7 +8,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/keras/optimizer.h"
+#include "attn/keras/loss_graph.h"
 
 namespace attn::train {
 namespace {

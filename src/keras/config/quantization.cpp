@@ -70,7 +70,7 @@ std::optional<Quantization> Quantization::named(std::string_view name) {
 }
 
 std::string Quantization::name() const {
-  const std::string mode_name(name_of(mode));
+  std::string mode_name(name_of(mode));
   const std::string size = group ? std::to_string(*group) : "-1";
   switch (mode) {
     case QuantizationMode::int4:
