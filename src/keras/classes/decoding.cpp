@@ -25,12 +25,10 @@ namespace {
 ValueId front_sources(Call& call, Dim rows, Dim count) {
   const Decoding& decoding = *call.lowering().decoding;
   const Dim written = decoding.encoder ? decoding.encoder->entries : rows;
-  Tensor sources(DType::int32, {rows, count});
-  for (Dim i = 0; i < sources.size(); ++i) {
-    const Dim entry = i / count * written / rows * decoding.entries / written;
-    sources.set(i, static_cast<double>(entry));
-  }
-  return call.builder().constant(std::move(sources));
+  const double step = static_cast<double>(decoding.entries / written);
+  graph::Builder& b = call.builder();
+  const graph::Iota sources{{written, rows / written, count}, DType::int32, 0, 0.0, step};
+  return b.reshape(b.apply(sources, {}), {rows, count});
 }
 
 /// Returns a number of positions, plus those of the rows in front of them.

@@ -152,7 +152,9 @@ class LossLowering {
     }
     if (regularization != graph::kNone) add("regularization", regularization, 1.0);
     out_.loss = total;
-    if (options_.metrics) add_metrics(names);
+    if (!options_.metrics) return;
+    add_targets_without_loss(names, outputs);
+    add_metrics(names);
   }
 
  private:
@@ -205,8 +207,14 @@ class LossLowering {
     ValueId values = loss->values(call);
     std::optional<ValueId> mask = call.mask;
     if (tensor.mask) mask = mask ? b_.binary(BinaryFn::logical_and, *tensor.mask, *mask) : *tensor.mask;
+    const auto weights = measured(output, tensor, target, array_name("sample_weight", output));
+    return reduced(b_, values, weights, mask, *loss->reduction);
+  }
+
+  /// Keeps the values of an output for its metrics. Returns its sample weights, if the data has them.
+  std::optional<ValueId> measured(const std::string& output, const KerasTensor& tensor, ValueId target,
+                                  const std::string& weight_name) {
     std::optional<ValueId> weights;
-    const std::string weight_name = array_name("sample_weight", output);
     if (const auto weight = given(weight_name)) {
       weights = b_.input(weight_name, weight->dtype, weight->shape);
       out_.sample_weights.push_back(*weights);
@@ -214,7 +222,21 @@ class LossLowering {
     const ValueId prediction = b_.cast(tensor.id, computed_);
     const auto behind = prediction == tensor.id ? logits_of_probabilities(out_.graph, tensor.id) : std::nullopt;
     measured_.push_back({output, {b_, target, prediction, behind, tensor.mask, weights}});
-    return reduced(b_, values, weights, mask, *loss->reduction);
+    return weights;
+  }
+
+  /// Keeps the values of the outputs without a loss for which the data has targets.
+  void add_targets_without_loss(const std::vector<std::string>& names, const std::vector<TensorPtr>& outputs) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const bool has_loss = std::ranges::find(measured_, names[i], &Measured::output) != measured_.end();
+      if (has_loss || !is_floating(b_.dtype(outputs[i]->id))) continue;
+      const std::string name = "y:" + names[i];
+      const auto type = given(name);
+      if (!type) continue;
+      const ValueId target = b_.input(name, type->dtype, type->shape);
+      out_.targets.push_back({.value = target});
+      (void)measured(names[i], *outputs[i], target, "sample_weight:" + names[i]);
+    }
   }
 
   static void expect_targets(const std::string& name, const std::string& output, const Shape& given, bool classes,

@@ -74,6 +74,14 @@ TEST_CASE("evaluate: a model that was never compiled needs a loss, and no optimi
             .code == 0);
 }
 
+TEST_CASE("evaluate: an output without a loss has metrics, as in Keras") {
+  const json values = evaluated({"--loss", R"({"kind": "sparse_categorical_crossentropy"})", "--metrics",
+                                 R"({"kind": "accuracy", "price": "mae"})"})["values"];
+  CHECK(values.size() == 3);
+  CHECK(values["kind_accuracy"].get<double>() == doctest::Approx(0.375).epsilon(1e-5));
+  CHECK(values["price_mae"].get<double>() == doctest::Approx(2.477522373199463).epsilon(1e-5));
+}
+
 TEST_CASE("evaluate: metrics by another name than the output's are those of a single output, and else an error") {
   const std::string single = in_repository("tests/data/metrics/binary/");
   const Result one = run_attn({"evaluate", single + "model.keras", "--data", single + "data.npz", "--metrics",

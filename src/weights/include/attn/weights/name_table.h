@@ -51,11 +51,11 @@ struct NameRow {
   std::string_view otherwise = "";  ///< the array that is used instead if a file does not have it
   /// For experts: the array with the second half of Keras's last axis; the first has the whole axis if this is empty.
   std::string_view second_half = "";
-  /// A matrix whose first row is added to each row of the weight. It is written as zeros.
-  std::string_view added = "";
   /// Whether the weight is computed from the array, which is another weight's. With the sizes of the file, both are
   /// equal. The weight is not written.
   bool is_computed = false;
+  /// A matrix whose first row is added to each row of the weight. It is written as zeros.
+  std::string_view added = "";
 };
 
 /// An axis of a weight whose size is the inner width of a block.
