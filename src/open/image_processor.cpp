@@ -11,7 +11,7 @@
 namespace attn::open {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 struct Size {
   std::int64_t height = 0, width = 0;
@@ -20,7 +20,7 @@ struct Size {
 
 class Processor {
  public:
-  Processor(const json& fields, const std::string& place) : fields_(fields), place_(place) {}
+  Processor(const Json& fields, const std::string& place) : fields_(fields), place_(place) {}
 
   [[nodiscard]] bool flag(const char* key, bool fallback) const {
     if (!has(key)) return fallback;
@@ -37,7 +37,7 @@ class Processor {
   /// Returns a number for each channel.
   [[nodiscard]] std::array<double, 3> channels(const char* key) const {
     if (!has(key)) throw bad_input("{}: '{}' is missing", place_, key);
-    const json& value = fields_[key];
+    const Json& value = fields_[key];
     std::array<double, 3> out{};
     if (value.is_number()) {
       out.fill(value.get<double>());
@@ -54,7 +54,7 @@ class Processor {
 
   [[nodiscard]] Size size(const char* key) const {
     if (!has(key)) throw bad_input("{}: '{}' is missing", place_, key);
-    const json& value = fields_[key];
+    const Json& value = fields_[key];
     if (value.is_object() && value.contains("shortest_edge") && !value.contains("longest_edge")) {
       const std::int64_t edge = length(value["shortest_edge"], key);
       return {edge, edge, true};
@@ -72,7 +72,7 @@ class Processor {
     // The numbers of Pillow's filters.
     constexpr std::array<const char*, 4> kNames{"nearest", "lanczos3", "bilinear", "bicubic"};
     constexpr std::int64_t kBilinear = 2;
-    const json given = has("resample") ? fields_["resample"] : json(kBilinear);
+    const Json given = has("resample") ? fields_["resample"] : Json(kBilinear);
     if (!given.is_number_unsigned() || given.get<std::uint64_t>() >= kNames.size())
       throw bad_input("{}: 'resample' must be 0 (nearest), 1 (Lanczos), 2 (bilinear) or 3 (bicubic)", place_);
     return kNames.at(given.get<std::size_t>());
@@ -80,28 +80,28 @@ class Processor {
 
  private:
   [[nodiscard]] bool has(const char* key) const { return fields_.contains(key) && !fields_[key].is_null(); }
-  [[nodiscard]] std::int64_t length(const json& value, const char* key) const {
+  [[nodiscard]] std::int64_t length(const Json& value, const char* key) const {
     constexpr std::int64_t kMost = 1 << 14;
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() < 1 || value.get<std::uint64_t>() > kMost)
       throw bad_input("{}: '{}' must have lengths from 1 to {}", place_, key, kMost);
     return value.get<std::int64_t>();
   }
 
-  const json& fields_;
+  const Json& fields_;
   const std::string& place_;
 };
 
-json layer(const char* module, const char* name, json config) {
+Json layer(const char* module, const char* name, Json config) {
   return {{"module", module}, {"class_name", name}, {"config", std::move(config)}};
 }
 
 }  // namespace
 
-json converter_of_processor(const json& processor, const std::string& place) {
+Json converter_of_processor(const Json& processor, const std::string& place) {
   if (!processor.is_object()) throw bad_input("{}: expected an object", place);
   const Processor given(processor, place);
   const double rescaled = given.flag("do_rescale", true) ? given.number("rescale_factor", 1.0 / 255.0) : 1.0;
-  json scale = json::array(), offset = json::array();
+  Json scale = Json::array(), offset = Json::array();
   for (std::size_t i = 0; i < 3; ++i) {
     const bool normalizes = given.flag("do_normalize", true);
     const double mean = normalizes ? given.channels("image_mean")[i] : 0.0;
@@ -110,7 +110,7 @@ json converter_of_processor(const json& processor, const std::string& place) {
     scale.push_back(rescaled / deviation);
     offset.push_back(-mean / deviation);
   }
-  json config = {{"scale", std::move(scale)}, {"offset", std::move(offset)}, {"crop_to_aspect_ratio", false}};
+  Json config = {{"scale", std::move(scale)}, {"offset", std::move(offset)}, {"crop_to_aspect_ratio", false}};
   const bool crops = given.flag("do_center_crop", false), resizes = given.flag("do_resize", true);
   const Size crop = crops ? given.size("crop_size") : Size{}, size = resizes ? given.size("size") : Size{};
   if (resizes) {
@@ -121,7 +121,7 @@ json converter_of_processor(const json& processor, const std::string& place) {
     config["interpolation"] = given.interpolation();
     config["antialias"] = true;
   }
-  json converter = layer("keras_hub.layers", "ImageConverter", std::move(config));
+  Json converter = layer("keras_hub.layers", "ImageConverter", std::move(config));
   converter["registered_name"] = "keras_hub>ImageConverter";
   if (!crops || (resizes && crop.height == size.height && crop.width == size.width)) return converter;
   return layer("keras", "Sequential",

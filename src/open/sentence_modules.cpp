@@ -17,7 +17,7 @@
 namespace attn::open {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr const char *kModules = "modules.json", *kLengthFile = "sentence_bert_config.json";
 
@@ -28,14 +28,14 @@ struct JsonFile {
   }
   [[noreturn]] void fail(const std::string& expected) const { throw bad_input("{}: expected {}", place, expected); }
   /// Returns the member of an object; null if it is missing.
-  [[nodiscard]] json member(const char* key) const {
+  [[nodiscard]] Json member(const char* key) const {
     if (root.is_null()) return nullptr;
     if (!root.is_object()) fail("an object");
-    return root.contains(key) ? root[key] : json(nullptr);
+    return root.contains(key) ? root[key] : Json(nullptr);
   }
 
   std::string place;
-  json root;
+  Json root;
 };
 
 /// The values of `pooling_mode`, those of sentence-transformers and KerasHub's.
@@ -54,14 +54,14 @@ constexpr std::array<std::pair<const char*, const char*>, 6> kFlags{
 /// Returns sentence-transformers' names of the requested poolings, whose results are concatenated.
 std::vector<std::string> poolings_in(const JsonFile& file) {
   std::vector<std::string> out;
-  const json modes = file.member("pooling_mode");
-  for (const json& mode : modes.is_array() ? modes : json::array({modes})) {
+  const Json modes = file.member("pooling_mode");
+  for (const Json& mode : modes.is_array() ? modes : Json::array({modes})) {
     if (mode.is_null()) continue;
     if (!mode.is_string()) file.fail("a string as pooling_mode");
     out.push_back(mode.get<std::string>());
   }
   for (const auto& [key, mode] : kFlags) {
-    const json flag = file.member(key);
+    const Json flag = file.member(key);
     if (!flag.is_null() && !flag.is_boolean()) file.fail(fmt::format("true or false as {}", key));
     if (flag == true && std::ranges::find(out, mode) == out.end()) out.emplace_back(mode);
   }
@@ -85,24 +85,24 @@ void read_pooling(const JsonFile& file, SentenceModules& out) {
 /// A module in modules.json.
 struct Module {
   std::string kind;  ///< the last part of its type: "Pooling"
-  json path;
+  Json path;
 };
 
 std::vector<Module> modules_in(const JsonFile& file) {
   if (!file.root.is_array()) file.fail("an array of modules");
   std::vector<Module> out;
-  for (const json& module : file.root) {
+  for (const Json& module : file.root) {
     if (!module.is_object() || !module.contains("type") || !module["type"].is_string())
       file.fail("modules with a string `type`");
     const std::string type = module["type"].get<std::string>();
-    out.push_back({type.substr(type.rfind('.') + 1), module.value("path", json(nullptr))});
+    out.push_back({type.substr(type.rfind('.') + 1), module.value("path", Json(nullptr))});
   }
   return out;
 }
 
 /// Returns the name of a module's folder.
 std::string folder_of(const JsonFile& file, const Module& module) {
-  const json& path = module.path;
+  const Json& path = module.path;
   if (!path.is_string() || path == "" || path == ".." ||
       path.get<std::string>().find_first_of("/\\") != std::string::npos)
     file.fail(fmt::format("the name of a folder as the `path` of a {}", printable(shortened(module.kind))));
@@ -117,7 +117,7 @@ JsonFile config_of(const std::string& folder, const std::string& module) {
 }
 
 void read_dense(const JsonFile& config, SentenceModules& out) {
-  const json units = config.member("out_features"), activation = config.member("activation_function");
+  const Json units = config.member("out_features"), activation = config.member("activation_function");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (!units.is_number_integer() || units.get<std::int64_t>() < 1 || units.get<std::int64_t>() >= kMost)
     config.fail("an integer from 1 to 2147483647 as out_features");
@@ -150,7 +150,7 @@ void read_modules(const std::string& folder, const JsonFile& file, SentenceModul
 
 /// Returns a length in tokens; nothing if the file has none, or the huge one with which tokenizers have no limit.
 std::optional<std::int64_t> length_in(const JsonFile& file, const char* key) {
-  const json length = file.member(key);
+  const Json length = file.member(key);
   constexpr double kMost = 1e9;
   if (length.is_null() || (length.is_number() && length.get<double>() > kMost)) return std::nullopt;
   if (!length.is_number_integer() || length.get<std::int64_t>() < 1)
@@ -166,7 +166,7 @@ void read_length(const std::string& folder, SentenceModules& out) {
 }
 
 void read_prompts(const JsonFile& file, SentenceModules& out) {
-  const json prompts = file.member("prompts"), default_name = file.member("default_prompt_name");
+  const Json prompts = file.member("prompts"), default_name = file.member("default_prompt_name");
   if (!prompts.is_null() && !prompts.is_object()) file.fail("an object as prompts");
   for (const auto& [name, text] : prompts.items()) {
     if (!text.is_string()) file.fail("a string as each of the prompts");
