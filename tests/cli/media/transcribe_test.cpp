@@ -109,9 +109,10 @@ TEST_CASE("transcribe: words have lines and subtitles of their own, in order, al
     CHECK(contains(page.out, "\"Words\""));
     const Result report =
         run_attn({"transcribe", model, sound_case("long.wav"), "--language", "en", "--words", "--json"});
+    const json segments = json::parse(report.out)["results"][0]["segments"];
     double last = 0;
     std::size_t count = 0;
-    for (const json& segment : json::parse(report.out)["results"][0]["segments"])
+    for (const json& segment : segments)
       for (const json& word : segment["words"]) {
         CHECK(word["start"].get<double>() <= word["end"].get<double>());
         CHECK(word["end"].get<double>() >= last);
