@@ -42,8 +42,8 @@ class Moonshine final : public Transcriber {
     if (converter_.window()) throw bad_input("{}: the converter of sound is not Moonshine's", parts_.loaded.file);
     if (!parts_.tokenizer.specials().start) throw bad_input("{}: the tokenizer has no start token", parts_.loaded.file);
     const TranscribeOptions& options = parts_.options;
-    if (options.language || options.translate || options.timestamps || options.num_beams != 1)
-      throw bad_usage("a Moonshine model has no languages, tasks, timestamps and beams");
+    if (options.language || options.translate || options.timestamps || options.words || options.num_beams != 1)
+      throw bad_usage("a Moonshine model has no languages, tasks, timestamps, times of words and beams");
   }
 
   [[nodiscard]] Transcript transcribe(const io::Audio& audio, std::string_view name) override {

@@ -19,7 +19,7 @@ Parts split(std::span<const Id> tokens, const WhisperTokens& special, Id steps) 
     Id end = steps;
     for (std::size_t i = 0; i < count; ++i)
       if (is_time(i) && tokens[i] != first) end = step_of(i);
-    out.parts.push_back({0, end, {tokens.begin(), tokens.end()}});
+    out.parts.push_back({0, end, {tokens.begin(), tokens.end()}, 0});
     out.next = steps;
     return out;
   }
@@ -30,7 +30,7 @@ Parts split(std::span<const Id> tokens, const WhisperTokens& special, Id steps) 
     // The last part also has the timestamp that opens an unfinished part.
     const std::size_t most = !ends_alone && end == last ? end + 1 : end;
     const auto part = tokens.subspan(from, most - from);
-    out.parts.push_back({step_of(from), step_of(end - 1), {part.begin(), part.end()}});
+    out.parts.push_back({step_of(from), step_of(end - 1), {part.begin(), part.end()}, from});
     from = end;
   }
   out.next = ends_alone ? steps : step_of(last - 1);

@@ -12,6 +12,7 @@ namespace attn::transcribe {
 struct Part {
   Id start = 0, end = 0;
   std::vector<Id> tokens;
+  std::size_t first = 0;  ///< place of the first token among those of the window
 };
 
 struct Parts {

@@ -96,6 +96,19 @@ class Rules {
       throw bad_input("{}: '{}' must be an integer > {}, the number of tokens of the prompt", place_, key, prompt);
     return json_[key].get<std::int64_t>();
   }
+  [[nodiscard]] std::vector<AlignmentHead> heads(const char* key) const {
+    std::vector<AlignmentHead> out;
+    if (!has(key)) return out;
+    constexpr std::size_t kMost = 4096;
+    if (!json_[key].is_array() || json_[key].size() > kMost)
+      throw bad_input("{}: '{}' must be a list of at most {} pairs of a layer and a head", place_, key, kMost);
+    for (const auto& pair : json_[key]) {
+      if (!pair.is_array() || pair.size() != 2)
+        throw bad_input("{}: '{}' must have pairs of a layer and a head", place_, key);
+      out.push_back({id_of(pair[0], key), id_of(pair[1], key)});
+    }
+    return out;
+  }
   [[nodiscard]] bool is_false(const char* key) const { return has(key) && json_[key] == false; }
 
  private:
@@ -105,7 +118,7 @@ class Rules {
   [[nodiscard]] Id id_of(const nlohmann::json& value, const char* key) const {
     constexpr std::int64_t kMost = std::int64_t{1} << 30;
     if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > kMost)
-      throw bad_input("{}: '{}' has something else than a token id", place_, key);
+      throw bad_input("{}: '{}' has a value that is no integer from 0 to 2^30", place_, key);
     return static_cast<Id>(value.get<std::int64_t>());
   }
 
@@ -119,6 +132,7 @@ void take_rules(const Rules& rules, WhisperTokens& tokens) {
     tokens.suppressed_at_begin = rules.ids("begin_suppress_tokens");
     tokens.most_initial = rules.id("max_initial_timestamp_index");
     tokens.max_length = rules.length("max_length", tokens.longest_prompt());
+    tokens.alignment_heads = rules.heads("alignment_heads");
     return;
   }
   tokens.most_initial = kMostInitial;

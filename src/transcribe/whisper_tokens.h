@@ -14,6 +14,11 @@ namespace attn::transcribe {
 
 using tokenizers::Id;
 
+/// A head of the decoder's attention to the encoder that follows the words.
+struct AlignmentHead {
+  std::int64_t layer = 0, head = 0;
+};
+
 struct WhisperTokens {
   Id start = 0, end = 0, no_timestamps = 0;
   std::optional<Id> transcribe, translate;
@@ -21,6 +26,7 @@ struct WhisperTokens {
   std::vector<Id> suppressed, suppressed_at_begin;    ///< tokens that are never chosen, and never at the beginning
   std::optional<Id> most_initial;                     ///< the latest first timestamp, in steps
   std::optional<std::int64_t> max_length;             ///< of a window, including the prompt
+  std::vector<AlignmentHead> alignment_heads;         ///< of generation_config.json
 
   /// Returns the timestamp of the beginning of a window; the following ids are later.
   [[nodiscard]] Id first_timestamp() const { return no_timestamps + 1; }

@@ -10,7 +10,8 @@ It needs `transformers` and `torch`, and writes:
     long.wav             4.4 seconds at 16 kHz
     whisper, moonshine   folders of transformers; Whisper's windows have 2 seconds, of 100 positions
     expected.json        a list of runs: the folder, the sound, the options of `attn transcribe`, and the tokens after
-                         the prompt without the end token. `whole` is false if further windows follow
+                         the prompt without the end token. `whole` is false if further windows follow. `words` are
+                         the words of the first window, each with its text, its start and its end
 """
 
 import json
@@ -21,11 +22,13 @@ import wave
 import numpy as np
 import torch
 import transformers
+from transformers.models.whisper.tokenization_whisper import _combine_tokens_into_words
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/data/transcribe")
 LANGUAGES = ("en", "de", "fr")
 STEPS = 100
+SAMPLES = 17600
 
 
 def byte_tokenizer(special):
@@ -76,7 +79,7 @@ def make_whisper(seed):
         is_multilingual=True, lang_to_id={f"<|{x}|>": at(f"<|{x}|>") for x in LANGUAGES},
         task_to_id={x: at(f"<|{x}|>") for x in ("translate", "transcribe")}, no_timestamps_token_id=at("<|notimestamps|>"),
         max_initial_timestamp_index=20, suppress_tokens=[3, 5, 7, at("<|startofprev|>")], begin_suppress_tokens=[220, end],
-        return_timestamps=False, forced_decoder_ids=None)
+        return_timestamps=False, forced_decoder_ids=None, alignment_heads=[[0, 1], [1, 0], [1, 1]])
     save(model, tokenizer, folder, end="<|endoftext|>", start="<|endoftext|>")
     extractor = transformers.WhisperFeatureExtractor(feature_size=8, chunk_length=2)
     extractor.save_pretrained(folder)
@@ -122,7 +125,7 @@ def write(name, samples):
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    short, long = sound(1.1, 1), sound(4.4, 2)
+    short, long = sound(SAMPLES / 16000, 1), sound(4.4, 2)
     write("speech.wav", short), write("long.wav", long)
     runs = []
 
@@ -162,11 +165,53 @@ def whisper_runs(whisper, features):
         if len(set(tokens)) < 3:
             return []
         runs.append({**run_of("whisper", options, tokens, config.eos_token_id), "whole": whole})
+    for options, arguments in [(["--language", "fr", "--words"], dict(language="fr")),
+                               (["--language", "de", "--num-beams", "4", "--words"], dict(language="de", beams=4))]:
+        runs.append(run_with_words(whisper, features, options, arguments))
+        if len(runs[-1]["words"]) < 2:
+            return []
     return runs
 
 
-def window(whisper, features, language=None, task="transcribe", times=False, beams=1):
-    """The tokens of a window under the rules of transformers, without its search for further windows."""
+def run_with_words(whisper, features, options, arguments):
+    """The words of a window, up to the last pair of timestamps if it has one."""
+    config = whisper.generation_config
+    first = config.no_timestamps_token_id + 1
+    whisper.set_attn_implementation("eager")  # it returns the probabilities
+    tokens, times = window(whisper, features, times=True, with_times=True, **arguments)
+    pairs = [i for i, x in enumerate(tokens[:-1]) if x >= first and tokens[i + 1] >= first]
+    single = len(tokens) > 1 and tokens[-1] >= first and tokens[-2] < first
+    whole = not pairs or single
+    if not whole:
+        tokens = tokens[:pairs[-1] + 2]
+    words, part = [], []
+    for i, token in enumerate(tokens + [first]):
+        if token < config.eos_token_id:
+            part.append(i)
+        elif token >= first and part:
+            texts, _, places = _combine_tokens_into_words(Texts(), [tokens[k] for k in part], None)
+            for text, inside in zip(texts, places):
+                start, end = part[inside[0]], part[inside[-1]]
+                words.append([text, round(times[start - 1] if start > 0 else 0.0, 2), round(times[end], 2)])
+            part = []
+    return {**run_of("whisper", options, tokens, config.eos_token_id), "whole": whole, "words": words}
+
+
+class Texts:
+    """The tokenizer as transformers' functions about words see it."""
+    language = None
+
+    def __init__(self):
+        self.tokenizer = Tokenizer.from_file(str(FOLDER / "whisper/tokenizer.json"))
+        self.eos_token_id = self.tokenizer.token_to_id("<|endoftext|>")
+
+    def decode(self, tokens, decode_with_timestamps=True):
+        return self.tokenizer.decode(tokens, skip_special_tokens=False)
+
+
+def window(whisper, features, language=None, task="transcribe", times=False, beams=1, with_times=False):
+    """The tokens of a window under the rules of transformers, without its search for further windows. With `with_times` also
+    the times at which the tokens end."""
     config = whisper.generation_config
     if language is None:
         language = "<|{}|>".format(LANGUAGES[int(whisper.detect_language(features)[0]) - config.lang_to_id["<|en|>"]])
@@ -182,8 +227,13 @@ def window(whisper, features, language=None, task="transcribe", times=False, bea
     plain = transformers.GenerationConfig(eos_token_id=config.eos_token_id, pad_token_id=config.pad_token_id, max_length=config.max_length,
                                           decoder_start_token_id=config.decoder_start_token_id, num_beams=beams)
     out = transformers.GenerationMixin.generate(whisper, features, decoder_input_ids=torch.tensor([prompt]), logits_processor=rules,
-                                                generation_config=plain)
-    return run_of("", [], out[0].tolist()[len(prompt):], config.eos_token_id)["tokens"]
+                                                generation_config=plain, return_dict_in_generate=with_times, output_attentions=with_times)
+    tokens = run_of("", [], (out.sequences if with_times else out)[0].tolist()[len(prompt):], config.eos_token_id)["tokens"]
+    if not with_times:
+        return tokens
+    frames = -(-SAMPLES // 160)
+    found = whisper._extract_token_timestamps(out, config.alignment_heads, num_frames=frames, num_input_ids=len(prompt))
+    return tokens, found[0].tolist()[len(prompt):]
 
 
 def run_of(folder, options, tokens, end):

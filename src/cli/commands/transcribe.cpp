@@ -29,7 +29,7 @@ struct TranscribeCommand {
   transcribe::TranscribeOptions words;
 
   void declare(Options& options) {
-    add_common(options, common, {Format::text, Format::json});
+    add_common(options, common, {Format::text, Format::json, Format::html});
     options.add("model", model, "MODEL", "preset folder or .keras of Whisper or Moonshine, or Hugging Face folder")
         .required();
     options.add("files", files, "FILE", "WAV or FLAC files").required();
@@ -39,12 +39,14 @@ struct TranscribeCommand {
     options.add("--task", task, "TASK", "transcribe, or translate into English (default transcribe)")
         .one_of({"transcribe", "translate"});
     options.flag("--timestamps", words.timestamps, "let the model divide the text into segments with times");
+    options.flag("--words", words.words, "give the times of words; implies --timestamps");
     options.add("--num-beams", words.num_beams, "N", "number of beams of a beam search (default 1, greedy)")
         .above_zero();
     options.add("-n,--max-new-tokens", words.max_new_tokens, "N", "maximum number of tokens for each window of sound")
         .above_zero();
     options.group(OptionGroup::result);
-    options.output("--srt", srt, "FILE", "write the segments of one FILE as subtitles; implies --timestamps");
+    options.output("--srt", srt, "FILE",
+                   "write the segments of one FILE, or its words, as subtitles; implies --timestamps");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
     add_dtype_of_weights(options, execution.dtype);
@@ -59,13 +61,19 @@ struct TranscribeCommand {
     words.translate = task == "translate";
     const auto backend = open::open_backend(execution.device, execution.backend, common.console);
     const open::LoadedModel loaded = open::load_model(std::optional(model), execution, common.console);
-    if (srt && loaded.model.class_name() == "WhisperBackbone") words.timestamps = true;
+    if ((srt || words.words) && loaded.model.class_name() == "WhisperBackbone") words.timestamps = true;
     const auto tokenizer = open::open_tokenizer_of(model, loaded);
     const auto transcriber =
         transcribe::Transcriber::open(*backend, loaded, *tokenizer, execution, words, common.console);
-    report::TranscriptReport report{
-        model, loaded.model.class_name(), tokenizer->class_name(), open::weights_origin(loaded, execution), files,
-        {},    words.translate,           words.timestamps};
+    report::TranscriptReport report{model,
+                                    loaded.model.class_name(),
+                                    tokenizer->class_name(),
+                                    open::weights_origin(loaded, execution),
+                                    files,
+                                    {},
+                                    words.translate,
+                                    words.timestamps,
+                                    words.words};
     Progress progress(common.console, "transcribing", static_cast<double>(files.size()));
     std::exception_ptr failure;  // is reported after the transcripts of the files before it
     try {

@@ -60,6 +60,17 @@ TEST_CASE("transcribe: tokens equal those of transformers, greedily and with bea
     const auto tokens = expected["tokens"].get<std::vector<int>>();
     if (!expected["whole"].get<bool>() && got.size() > tokens.size()) got.resize(tokens.size());
     CHECK(got == tokens);
+    if (!expected.contains("words")) continue;
+    std::size_t count = 0;
+    for (const json& segment : report["results"][0]["segments"])
+      for (const json& word : segment["words"]) {
+        if (count == expected["words"].size()) break;
+        const json& wanted = expected["words"][count++];
+        CHECK(word["text"] == wanted[0]);
+        CHECK(word["start"].get<double>() == doctest::Approx(wanted[1].get<double>()));
+        CHECK(word["end"].get<double>() == doctest::Approx(wanted[2].get<double>()));
+      }
+    CHECK(count == expected["words"].size());
   }
 }
 
@@ -81,6 +92,56 @@ TEST_CASE("transcribe: subtitles have numbers, times and texts") {
   CHECK(result.out.starts_with("[00:00:00."));
   const std::string text = read_text(folder / "speech.srt");
   if (!text.empty()) CHECK(text.starts_with("1\n00:00:0"));
+}
+
+TEST_CASE("transcribe: words have lines and subtitles of their own, in order, also without a list of heads") {
+  const TemporaryFolder folder;
+  copy_with("whisper", folder / "plain", "generation_config.json", "alignment_heads", nullptr);
+  for (const std::string& model : {sound_case("whisper"), folder / "plain"}) {
+    const Result result = run_attn(
+        {"transcribe", model, sound_case("long.wav"), "--language", "en", "--words", "--srt", folder / "words.srt"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    CHECK(result.out.starts_with("[00:00:00."));
+    CHECK(read_text(folder / "words.srt").starts_with("1\n00:00:0"));
+    const Result page =
+        run_attn({"transcribe", model, sound_case("speech.wav"), "--language", "en", "--words", "--format", "html"});
+    CHECK(contains(page.out, R"("title":"Transcript")"));
+    CHECK(contains(page.out, "\"Words\""));
+    const Result report =
+        run_attn({"transcribe", model, sound_case("long.wav"), "--language", "en", "--words", "--json"});
+    const json segments = json::parse(report.out)["results"][0]["segments"];
+    double last = 0;
+    std::size_t count = 0;
+    for (const json& segment : segments)
+      for (const json& word : segment["words"]) {
+        CHECK(word["start"].get<double>() <= word["end"].get<double>());
+        CHECK(word["end"].get<double>() >= last);
+        last = word["end"].get<double>();
+        ++count;
+      }
+    CHECK(count > 1);
+    CHECK(last <= 4.41);
+  }
+}
+
+TEST_CASE("transcribe: heads that the model does not have are an error of generation_config.json") {
+  const TemporaryFolder folder;
+  int number = 0;
+  struct Case {
+    const char *value, *says;
+  };
+  for (const Case& one : {Case{"[[2, 0]]", "has head 0 of layer 2, but the decoder has 2 layers of 2 heads"},
+                          {"[[0, 2]]", "has head 2 of layer 0"},
+                          {"[[0, -1]]", "no integer from 0 to 2^30"},
+                          {"[1, 2]", "must have pairs of a layer and a head"},
+                          {"\"x\"", "must be a list"}}) {
+    const std::string place = folder / std::to_string(number++);
+    copy_with("whisper", place, "generation_config.json", "alignment_heads", json::parse(one.value));
+    const Result result = run_attn({"transcribe", place, sound_case("speech.wav"), "--words"});
+    CAPTURE(result.err);
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, one.says));
+  }
 }
 
 TEST_CASE("transcribe: a window with only timestamps ends at the last pair, and the next one begins there") {
@@ -186,6 +247,7 @@ TEST_CASE("transcribe: wrong models, sounds and options are errors with a way ou
       {{sound_case("whisper"), speech, "--num-beams", "0"}, 2, "--num-beams"},
       {{sound_case("whisper"), speech, speech, "--srt", folder / "x.srt"}, 2, "--srt requires a single FILE"},
       {{sound_case("moonshine"), speech, "--language", "en"}, 2, "a Moonshine model has no languages"},
+      {{sound_case("moonshine"), speech, "--words"}, 2, "times of words"},
       {{sound_case("moonshine"), in_repository("tests/data/audio/pcm_16.wav")}, 3, "a Moonshine model needs 0.1"},
       {{sound_case("whisper"), speech, "--mem-limit", "1"}, 4, "--mem-limit"},
   };

@@ -21,6 +21,7 @@ struct TranscribeOptions {
   std::optional<std::string> language;  ///< code or English name; empty: the model detects it
   bool translate = false;               ///< into English
   bool timestamps = false;
+  bool words = false;  ///< with the times of words; requires timestamps
   std::int64_t num_beams = 1;
   std::optional<std::int64_t> max_new_tokens;  ///< in each window of sound
 };

@@ -9,11 +9,18 @@
 
 namespace attn::transcribe {
 
+/// A word with its punctuation, and its times in seconds.
+struct Word {
+  double start = 0.0, end = 0.0;
+  std::string text;  ///< valid UTF-8, with the space before it
+};
+
 /// A part of a sound, with its times in seconds.
 struct Segment {
   double start = 0.0, end = 0.0;
   std::string text;                    ///< valid UTF-8
   std::vector<tokenizers::Id> tokens;  ///< including timestamps, without the end token
+  std::vector<Word> words{};           ///< empty unless requested
 };
 
 struct Transcript {
