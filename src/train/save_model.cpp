@@ -167,7 +167,10 @@ void save_preset(io::AtomicFolder& folder, const open::LoadedModel& loaded, cons
 void save_hugging_face(io::AtomicFolder& folder, const open::LoadedModel& loaded, const StoredWeights& stored,
                        const std::string& source, std::int64_t shard_bytes, const open::Listener& listener) {
   const open::WantedWeights wanted = open::wanted_weights(loaded.model);
-  const std::string dtype = stored.weights.empty() ? "float32" : std::string(name_of(stored.weights.front().dtype()));
+  // Numbers of positions are integers.
+  const auto first =
+      std::ranges::find_if(stored.weights, [](const Tensor& weight) { return is_floating(weight.dtype()); });
+  const std::string dtype = first == stored.weights.end() ? "float32" : std::string(name_of(first->dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
   const auto arrays = weights::to_hugging_face(stored.specs, stored.weights, keras::weight_names(), wanted.backbone,
                                                !wanted.backbone_store.empty());

@@ -74,6 +74,40 @@ TEST_CASE("convert --to hf: every family survives the round trip through transfo
   }
 }
 
+TEST_CASE("a Hugging Face folder of an image model computes the results of transformers, and survives a round trip") {
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(attn::test::in_repository("tests/data/hugging_face_images"))) {
+    const std::string start = entry.path().string();
+    CAPTURE(start);
+    ++count;
+    const Result run = run_attn(
+        {"run", start, "--input", start + "/x.npz", "--expect", start + "/y.npz", "--rtol", "1e-4", "--atol", "1e-4"});
+    CHECK_MESSAGE(run.code == 0, run.out << run.err);
+    const TemporaryFolder folder;
+    for (const auto& [source, target, form] : {std::tuple(start, folder / "preset", "preset"),
+                                               {folder / "preset", folder / "hf", "hf"},
+                                               {folder / "hf", folder / "back", "preset"}}) {
+      const Result converted = run_attn({"convert", source, target, "--to", form});
+      CHECK_MESSAGE(converted.code == 0, converted.err);
+    }
+    const Result same = run_attn({"weights", folder / "back", "--expect", folder / "preset"});
+    CHECK_MESSAGE(same.code == 0, same.out << same.err);
+    CHECK(json::parse(read_text(folder / "hf/config.json"))["torch_dtype"] == "float32");
+  }
+  CHECK(count == 5);
+}
+
+TEST_CASE("a Hugging Face folder's preprocessor_config.json converts images for attn run") {
+  const std::string picture = attn::test::in_repository("tests/data/images/wide.png");
+  for (const std::string name : {"deit", "dinov2", "swin"}) {
+    CAPTURE(name);
+    const std::string folder = attn::test::in_repository("tests/data/hugging_face_images/" + name);
+    const Result result = run_attn({"run", folder, "--image", picture, "--json"});
+    CHECK_MESSAGE(result.code == 0, result.err);
+  }
+}
+
 TEST_CASE("convert --to hf: each expert has separate arrays, and blocks without experts are listed") {
   for (const std::string name : {"qwen_moe", "qwen_moe_dense", "qwen3_moe"}) {
     CAPTURE(name);

@@ -59,8 +59,9 @@ class Arrays {
   /// Returns the names of arrays in blocks that were never requested. `stems` are the prefixes of block names: "h.".
   [[nodiscard]] std::vector<std::string> left(const std::set<std::string_view>& stems) const {
     // Masks and tables that older versions saved, and that are computed now; the last one, from T5, was never used.
-    constexpr std::array<std::string_view, 7> kComputed{".attn.bias",
+    constexpr std::array<std::string_view, 8> kComputed{".attn.bias",
                                                         ".attn.masked_bias",
+                                                        ".relative_position_index",
                                                         ".rotary_emb.inv_freq",
                                                         ".rotary_embeddings.inv_freq",
                                                         ".attention.bias",
@@ -120,7 +121,7 @@ bool is_initialized(const FoundName& found) { return found.row->hugging_face.emp
 std::map<std::string, ConcatenatedWeights> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (!is_initialized(names[i])) parts[names[i].array()].emplace(names[i].row, i);
+    if (!is_initialized(names[i]) && !names[i].row->is_computed) parts[names[i].array()].emplace(names[i].row, i);
   std::map<std::string, ConcatenatedWeights> out;
   for (const auto& [name, rows] : parts) {
     ConcatenatedWeights& joined = out[name];
@@ -149,8 +150,12 @@ class Reader {
   std::vector<Tensor> run(const std::string& file) {
     tensors_.resize(specs_.size());
     for (const auto& [name, joined] : arrays_of(names_)) read(name, joined);
-    for (std::size_t i = 0; i < specs_.size(); ++i)
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (is_initialized(names_[i])) tensors_[i] = initialize(specs_[i], 0, 1);
+      for (std::int64_t k = 0; k < tensors_[i].size() && names_[i].row->layout.order == Layout::Order::counted; ++k)
+        tensors_[i].set(k, static_cast<double>(k));
+      if (names_[i].row->is_computed) read(names_[i].array(), {{i}, 0});
+    }
     if (!missing_.empty())
       throw bad_input("{}: {} of the model's arrays {} not in it: {}", file, missing_.size(),
                       missing_.size() == 1 ? "is" : "are", names_in(missing_));
@@ -168,7 +173,12 @@ class Reader {
   void read(const std::string& name, const ConcatenatedWeights& joined) {
     const std::size_t first = joined.specs.front();
     if (has_experts(names_[first])) return read_experts(names_[first], first);
+    if (const std::vector<std::string> parts = alternatives(name); parts.size() > 1) return read_parts(parts, first);
     const Layout& layout = names_[first].row->layout;
+    if (hugging_face_shape(layout, specs_[first].shape).rank() == 0) {
+      if (const NamedTensor* const array = find(name, {})) tensors_[first] = array->tensor;
+      return;
+    }
     auto [seen, axis] = joining(layout, specs_[first].shape);
     const Dim own = seen[axis];
     seen[axis] = joined.skipped;
@@ -205,6 +215,20 @@ class Reader {
       experts.push_back(count == 1 ? parts.front() : joined(parts, shape.rank() - 1));
     }
     tensors_[spec] = joined(experts, 0).reshaped(specs_[spec].shape);
+  }
+
+  /// Reads a weight whose parts along the first axis are several arrays.
+  void read_parts(const std::vector<std::string>& names, std::size_t spec) {
+    const Layout& layout = names_[spec].row->layout;
+    Shape shape = hugging_face_shape(layout, specs_[spec].shape);
+    shape[0] /= static_cast<Dim>(names.size());
+    std::vector<Tensor> parts;
+    for (const std::string& name : names) {
+      const NamedTensor* const array = find(name, shape);
+      if (array == nullptr) return;
+      parts.push_back(array->tensor);
+    }
+    tensors_[spec] = to_keras(joined(parts, 0), layout, specs_[spec].shape);
   }
 
   const NamedTensor* find(const std::string& name, const Shape& shape) {
@@ -302,7 +326,16 @@ std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> model, std:
       shape.append(whole.shape().slice(2, whole.shape().rank()));
       whole = whole.reshaped(shape);
     }
-    out.push_back({prefix + name, std::move(whole)});
+    const std::vector<std::string> parts_in_file = alternatives(name);
+    if (parts_in_file.size() == 1) {
+      out.push_back({prefix + name, std::move(whole)});
+      continue;
+    }
+    const Dim rows = whole.shape()[0] / static_cast<Dim>(parts_in_file.size());
+    for (std::size_t i = 0; i < parts_in_file.size(); ++i) {
+      const Dim from = static_cast<Dim>(i) * rows;
+      out.push_back({prefix + parts_in_file[i], slice(whole, 0, from, from + rows)});
+    }
   }
   return out;
 }

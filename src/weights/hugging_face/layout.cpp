@@ -57,6 +57,7 @@ Shape hugging_face_shape(const Layout& layout, const Shape& keras) {
   const Dim in = product(keras, 0, inputs), out = product(keras, inputs, rank);
   switch (layout.order) {
     case Order::same:
+    case Order::counted:
       break;
     case Order::in_front: {
       Shape shape{1};
@@ -91,6 +92,7 @@ Tensor to_keras(const Tensor& array, const Layout& layout, const Shape& keras) {
   const Shape& own = array.shape();
   switch (layout.order) {
     case Order::same:
+    case Order::counted:
     case Order::in_front:
     case Order::flat:
       break;
@@ -109,6 +111,7 @@ Tensor to_hugging_face(const Tensor& weight, const Layout& layout) {
   const Shape shape = hugging_face_shape(layout, own);
   switch (layout.order) {
     case Order::same:
+    case Order::counted:
     case Order::in_front:
     case Order::flat:
       break;

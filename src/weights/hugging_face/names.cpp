@@ -3,23 +3,41 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace attn::weights {
 namespace {
 
-/// Returns the block number in a path, such as "12" if the pattern is "transformer_layer_{}/bias" and the path
-/// "transformer_layer_12/bias". Returns "" if the pattern has no number, and empty if they do not match.
-std::optional<std::string> number_in(std::string_view pattern, std::string_view path) {
-  const std::size_t hole = pattern.find("{}");
-  if (hole == std::string_view::npos) return pattern == path ? std::optional<std::string>("") : std::nullopt;
-  const std::string_view behind = pattern.substr(hole + 2);
-  if (path.size() <= pattern.size() - 2 || !path.starts_with(pattern.substr(0, hole)) || !path.ends_with(behind))
-    return std::nullopt;
-  const std::string_view number = path.substr(hole, path.size() - hole - behind.size());
-  constexpr std::size_t kMostDigits = 6;
-  if (number.size() > kMostDigits || number.find_first_not_of("0123456789") != std::string_view::npos)
-    return std::nullopt;
-  return std::string(number);
+using Numbers = std::vector<std::string>;
+
+/// Returns the numbers in a path that a pattern leaves open, such as "12" if the pattern is "transformer_layer_{}/bias"
+/// and the path "transformer_layer_12/bias". Empty if they do not match.
+std::optional<Numbers> numbers_in(std::string_view pattern, std::string_view path) {
+  Numbers numbers;
+  while (true) {
+    const std::size_t hole = pattern.find("{}");
+    if (hole == std::string_view::npos) return pattern == path ? std::optional(numbers) : std::nullopt;
+    if (!path.starts_with(pattern.substr(0, hole))) return std::nullopt;
+    path.remove_prefix(hole);
+    pattern.remove_prefix(hole + 2);
+    const std::size_t digits = std::min(path.find_first_not_of("0123456789"), path.size());
+    constexpr std::size_t kMostDigits = 6;
+    if (digits == 0 || digits > kMostDigits) return std::nullopt;
+    numbers.emplace_back(path.substr(0, digits));
+    path.remove_prefix(digits);
+  }
+}
+
+/// The same for a pattern that may begin with "*".
+std::optional<Numbers> numbers_behind_name(std::string_view pattern, std::string_view path) {
+  if (!pattern.starts_with('*')) return numbers_in(pattern, path);
+  pattern.remove_prefix(1);
+  const std::string_view first = path.substr(0, path.find('/'));
+  for (std::size_t begin = 0; begin < first.size(); ++begin) {
+    if (begin > 0 && path[begin - 1] != '_') continue;
+    if (auto numbers = numbers_in(pattern, path.substr(begin))) return numbers;
+  }
+  return std::nullopt;
 }
 
 /// Removes the number that Keras appends to a layer's name if a block has several layers of its class:
@@ -37,10 +55,10 @@ std::string without_counter(std::string_view path) {
 /// Returns the row whose pattern matches a path.
 FoundName row_of(const NameTable& table, std::string_view spelling) {
   for (const NameRow& row : table.rows) {
-    std::optional<std::string> number = number_in(row.keras, spelling);
-    if (!number) continue;
-    if (!number->empty()) number = std::to_string(std::stoi(*number) - table.first_block);
-    return {&row, *number};
+    std::optional<Numbers> numbers = numbers_behind_name(row.keras, spelling);
+    if (!numbers) continue;
+    for (std::string& number : *numbers) number = std::to_string(std::stoi(number) - table.first_block);
+    return {&row, std::move(*numbers)};
   }
   return {};
 }
@@ -66,10 +84,22 @@ std::vector<std::string> FoundName::arrays(Dim expert) const {
     const auto fill = [&](std::string_view hole, const std::string& text) {
       if (const std::size_t at = name.find(hole); at != std::string::npos) name.replace(at, hole.size(), text);
     };
-    fill("{}", block);
+    for (const std::string& block : blocks) fill("{}", block);
     fill("{expert}", std::to_string(expert));
   }
   return names;
+}
+
+std::vector<std::string> alternatives(const std::string& array) {
+  const std::size_t begin = array.find('{'), end = array.find('}', begin);
+  if (begin == std::string::npos || array.find(',', begin) > end) return {array};
+  std::vector<std::string> out;
+  for (std::size_t at = begin; at < end;) {
+    const std::size_t next = std::min(array.find(',', at + 1), end);
+    out.push_back(array.substr(0, begin) + array.substr(at + 1, next - at - 1) + array.substr(end + 1));
+    at = next;
+  }
+  return out;
 }
 
 std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs) {

@@ -66,6 +66,34 @@ void ConfigMap::times(std::string_view keras, std::string_view hugging_face, std
   put(keras, value.integer() * factor, hugging_face);
 }
 
+void ConfigMap::encoder(std::string_view keras, std::string_view hugging_face, std::string_view class_name,
+                        void (*sizes)(ConfigMap& map)) {
+  if (!reading()) {
+    const Json whole = of_keras(keras);
+    ConfigMap map(whole.at("config"));
+    sizes(map);
+    return put(hugging_face, std::move(map.result()));
+  }
+  ConfigMap map(source()[hugging_face], as_keras_hub_, is_converted_);
+  sizes(map);
+  const std::string name(class_name), from = "/" + std::string(hugging_face);
+  put(keras, {{"class_name", name}, {"config", std::move(map.result())}, {"registered_name", "keras_hub>" + name}},
+      hugging_face);
+  for (const auto& [key, origin] : map.origins()) origins_["/" + std::string(keras) + "/config" + key] = from + origin;
+}
+
+void ConfigMap::square(std::string_view keras, std::string_view hugging_face,
+                       const std::optional<std::int64_t>& fallback) {
+  if (!reading()) {
+    const Json shape = of_keras(keras);
+    if (shape.at(0) != shape.at(1))
+      throw bad_input("a folder of Hugging Face has square images, and {} is {}", keras, shape.dump());
+    return put(hugging_face, shape.at(0));
+  }
+  const std::int64_t side = integer(hugging_face, fallback);
+  put(keras, {side, side, 3}, hugging_face);
+}
+
 void ConfigMap::fixed(std::string_view hugging_face, std::initializer_list<Json> accepted) {
   if (!reading()) return put(hugging_face, *accepted.begin());
   const auto found = find(hugging_face);

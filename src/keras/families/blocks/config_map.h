@@ -44,6 +44,11 @@ class ConfigMap {
   /// Checks a value that is constant in KerasHub's class. Hugging Face's config must have `value`, which is written. A
   /// missing key has the default of transformers, `fallback`.
   void always(std::string_view hugging_face, const Json& value, const Json& fallback);
+  /// Converts the config of an encoder, which is a KerasHub model of its own in a value of the backbone's config.
+  void encoder(std::string_view keras, std::string_view hugging_face, std::string_view class_name,
+               void (*sizes)(ConfigMap& map));
+  /// Converts (height, width, 3) to the length of the side of a square image.
+  void square(std::string_view keras, std::string_view hugging_face, const std::optional<std::int64_t>& fallback = {});
   /// Adds a value to the result only.
   void put(std::string_view key, Json value, std::string_view origin = "");
 

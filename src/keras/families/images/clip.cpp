@@ -309,6 +309,150 @@ constexpr std::array kModels = {
     model_record<ClipBackbone, &kMetaClip2>("MetaCLIP2Backbone", "keras_hub.src.models.metaclip_2.metaclip_2_backbone"),
 };
 
+/// The sizes that both encoders have. `width`, `layers` and `heads` are the defaults of transformers.
+void tower(ConfigMap& map, std::string_view called, std::int64_t width, std::int64_t inner, std::int64_t heads) {
+  if (map.reading()) map.put("name", std::string(called));
+  map.same("hidden_dim", "hidden_size", width);
+  map.same("num_layers", "num_hidden_layers", 12);
+  map.same("num_heads", "num_attention_heads", heads);
+  map.same("intermediate_dim", "intermediate_size", inner);
+  map.same("intermediate_activation", "hidden_act", "quick_gelu");
+  map.fixed("layer_norm_eps", {kEpsilon});
+}
+
+void vision_sizes(ConfigMap& map) {
+  constexpr std::int64_t kWidth = 768, kInner = 3072, kHeads = 12;
+  tower(map, "clip_vision_encoder", kWidth, kInner, kHeads);
+  map.same("patch_size", "patch_size", 32);
+  map.square("image_shape", "image_size", 224);
+  map.fixed("num_channels", {3});
+}
+
+void text_sizes(ConfigMap& map, bool has_end_token) {
+  constexpr std::int64_t kWidth = 512, kInner = 2048, kHeads = 8;
+  tower(map, "clip_text_encoder", kWidth, kInner, kHeads);
+  map.same("vocabulary_size", "vocab_size", 49408);
+  map.same("max_sequence_length", "max_position_embeddings", 77);
+  // In CLIP, a text ends at its token with the largest number; transformers does the same for a 2 here. MetaCLIP 2 has
+  // the end token 2.
+  const auto end = map.reading() ? map.find("eos_token_id") : std::nullopt;
+  if (!map.reading()) map.put("eos_token_id", 2);
+  if (end && end->json() != 2 && (has_end_token || end->json() != map.integer("vocab_size", 49408) - 1))
+    map.refuse(*end, "an end token that is not the last one of the vocabulary");
+  if (map.reading()) {
+    map.put("embedding_dim", map.integer("hidden_size", kWidth), "hidden_size");
+  } else if (map.of_keras("embedding_dim") != map.of_keras("hidden_dim")) {
+    throw bad_input(
+        "a text encoder whose embedding_dim is not its hidden_dim cannot be written as a Hugging Face folder");
+  }
+}
+
+void clip_text_sizes(ConfigMap& map) { text_sizes(map, false); }
+void metaclip_2_text_sizes(ConfigMap& map) { text_sizes(map, true); }
+
+void clip_sizes(ConfigMap& map) {
+  map.encoder("vision_encoder", "vision_config", "CLIPVisionEncoder", vision_sizes);
+  map.encoder("text_encoder", "text_config", "CLIPTextEncoder", clip_text_sizes);
+  map.same("projection_dim", "projection_dim", 512);
+}
+
+void metaclip_2_sizes(ConfigMap& map) {
+  map.encoder("vision_encoder", "vision_config", "MetaCLIP2VisionEncoder", vision_sizes);
+  map.encoder("text_encoder", "text_config", "MetaCLIP2TextEncoder", metaclip_2_text_sizes);
+  map.same("projection_dim", "projection_dim", 512);
+}
+
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{.model_type = "clip",
+                     .stem = "CLIP",
+                     .architecture = "CLIP",
+                     .sizes = clip_sizes,
+                     .is_converted = false,
+                     .heads = {}},
+    HuggingFaceModel{.model_type = "metaclip_2",
+                     .stem = "MetaCLIP2",
+                     .architecture = "MetaClip2",
+                     .sizes = metaclip_2_sizes,
+                     .heads = {}},
+};
+
+using namespace weights::layouts;
+using weights::NameRow;
+using weights::NameTable;
+constexpr std::array<NameRow, 49> kNames{{
+    {"*text_encoder_embedding/token_embedding/embeddings", "text_model.embeddings.token_embedding.weight", kSame},
+    {"*text_encoder_embedding/position_embedding/embeddings", "text_model.embeddings.position_embedding.weight", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm_1/gamma", "text_model.encoder.layers.{}.layer_norm1.weight", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm_1/beta", "text_model.encoder.layers.{}.layer_norm1.bias", kSame},
+    {"*text_encoder_encoder_block_{}/attention/query/kernel", "text_model.encoder.layers.{}.self_attn.q_proj.weight",
+     kLinear},
+    {"*text_encoder_encoder_block_{}/attention/query/bias", "text_model.encoder.layers.{}.self_attn.q_proj.bias",
+     kVector},
+    {"*text_encoder_encoder_block_{}/attention/key/kernel", "text_model.encoder.layers.{}.self_attn.k_proj.weight",
+     kLinear},
+    {"*text_encoder_encoder_block_{}/attention/key/bias", "text_model.encoder.layers.{}.self_attn.k_proj.bias",
+     kVector},
+    {"*text_encoder_encoder_block_{}/attention/value/kernel", "text_model.encoder.layers.{}.self_attn.v_proj.weight",
+     kLinear},
+    {"*text_encoder_encoder_block_{}/attention/value/bias", "text_model.encoder.layers.{}.self_attn.v_proj.bias",
+     kVector},
+    {"*text_encoder_encoder_block_{}/attention/attention_output/kernel",
+     "text_model.encoder.layers.{}.self_attn.out_proj.weight", kFromHeads},
+    {"*text_encoder_encoder_block_{}/attention/attention_output/bias",
+     "text_model.encoder.layers.{}.self_attn.out_proj.bias", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm_2/gamma", "text_model.encoder.layers.{}.layer_norm2.weight", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm_2/beta", "text_model.encoder.layers.{}.layer_norm2.bias", kSame},
+    {"*text_encoder_encoder_block_{}/dense_1/kernel", "text_model.encoder.layers.{}.mlp.fc1.weight", kLinear},
+    {"*text_encoder_encoder_block_{}/dense_1/bias", "text_model.encoder.layers.{}.mlp.fc1.bias", kSame},
+    {"*text_encoder_encoder_block_{}/dense_2/kernel", "text_model.encoder.layers.{}.mlp.fc2.weight", kLinear},
+    {"*text_encoder_encoder_block_{}/dense_2/bias", "text_model.encoder.layers.{}.mlp.fc2.bias", kSame},
+    {"*text_encoder_layer_norm/gamma", "text_model.final_layer_norm.weight", kSame},
+    {"*text_encoder_layer_norm/beta", "text_model.final_layer_norm.bias", kSame},
+    {"text_projection/kernel", "text_projection.weight", kLinear},
+    {"*vision_encoder_embedding/class_embedding", "vision_model.embeddings.class_embedding", kSame},
+    {"*vision_encoder_embedding/patch_embedding/kernel", "vision_model.embeddings.patch_embedding.weight",
+     kConvolution},
+    {"*vision_encoder_embedding/position_embedding/embeddings", "vision_model.embeddings.position_embedding.weight",
+     kSame},
+    {"*vision_encoder_embedding/position_ids", "", kCounted},
+    {"*vision_encoder_pre_layer_norm/gamma", "vision_model.pre_layrnorm.weight", kSame},
+    {"*vision_encoder_pre_layer_norm/beta", "vision_model.pre_layrnorm.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm_1/gamma", "vision_model.encoder.layers.{}.layer_norm1.weight", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm_1/beta", "vision_model.encoder.layers.{}.layer_norm1.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/attention/query/kernel",
+     "vision_model.encoder.layers.{}.self_attn.q_proj.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/attention/query/bias", "vision_model.encoder.layers.{}.self_attn.q_proj.bias",
+     kVector},
+    {"*vision_encoder_encoder_block_{}/attention/key/kernel", "vision_model.encoder.layers.{}.self_attn.k_proj.weight",
+     kLinear},
+    {"*vision_encoder_encoder_block_{}/attention/key/bias", "vision_model.encoder.layers.{}.self_attn.k_proj.bias",
+     kVector},
+    {"*vision_encoder_encoder_block_{}/attention/value/kernel",
+     "vision_model.encoder.layers.{}.self_attn.v_proj.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/attention/value/bias", "vision_model.encoder.layers.{}.self_attn.v_proj.bias",
+     kVector},
+    {"*vision_encoder_encoder_block_{}/attention/attention_output/kernel",
+     "vision_model.encoder.layers.{}.self_attn.out_proj.weight", kFromHeads},
+    {"*vision_encoder_encoder_block_{}/attention/attention_output/bias",
+     "vision_model.encoder.layers.{}.self_attn.out_proj.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm_2/gamma", "vision_model.encoder.layers.{}.layer_norm2.weight", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm_2/beta", "vision_model.encoder.layers.{}.layer_norm2.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/dense_1/kernel", "vision_model.encoder.layers.{}.mlp.fc1.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/dense_1/bias", "vision_model.encoder.layers.{}.mlp.fc1.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/dense_2/kernel", "vision_model.encoder.layers.{}.mlp.fc2.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/dense_2/bias", "vision_model.encoder.layers.{}.mlp.fc2.bias", kSame},
+    {"*vision_encoder_layer_norm/gamma", "vision_model.post_layernorm.weight", kSame},
+    {"*vision_encoder_layer_norm/beta", "vision_model.post_layernorm.bias", kSame},
+    {"vision_post_layer_norm/gamma", "vision_model.post_layernorm.weight", kSame},
+    {"vision_post_layer_norm/beta", "vision_model.post_layernorm.bias", kSame},
+    {"vision_projection/kernel", "visual_projection.weight", kLinear},
+    {"*head/logit_scale", "logit_scale", kSame},
+}};
+constexpr std::array kWeightNames = {
+    NameTable{"CLIPBackbone", "", kNames},
+    NameTable{"MetaCLIP2Backbone", "", kNames},
+};
+
 using tokenizers::KerasClass;
 using tokenizers::TokenizerKind;
 constexpr std::array<std::string_view, 1> kUnknownToken{"<unk>"};
@@ -330,8 +474,12 @@ constexpr std::array kTokenizers = {
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{
-      .name = "clip", .layers = kLayers, .models = kModels, .tokenizer_classes = kTokenizers};
+  static constexpr ModelFamily kFamily{.name = "clip",
+                                       .layers = kLayers,
+                                       .models = kModels,
+                                       .hugging_face = kHuggingFace,
+                                       .weight_names = kWeightNames,
+                                       .tokenizer_classes = kTokenizers};
   return kFamily;
 }
 

@@ -229,10 +229,83 @@ constexpr std::array kModels = {
                                                               "keras_hub.src.models.deit.deit_image_classifier"),
 };
 
+void sizes(ConfigMap& map) {
+  map.square("image_shape", "image_size", 224);
+  map.fixed("num_channels", {3});
+  if (map.reading()) {
+    const std::int64_t patch = map.integer("patch_size", 16);
+    map.put("patch_size", {patch, patch}, "patch_size");
+  } else {
+    const Json patch = map.of_keras("patch_size");
+    if (patch.at(0) != patch.at(1))
+      throw bad_input("a folder of Hugging Face has square patches, and patch_size is {}", patch.dump());
+    map.put("patch_size", patch.at(0));
+  }
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_heads", "num_attention_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("intermediate_dim", "intermediate_size");
+  map.same("dropout_rate", "hidden_dropout_prob", 0.0);
+  map.same("attention_dropout", "attention_probs_dropout_prob", 0.0);
+  map.same("layer_norm_epsilon", "layer_norm_eps", 1e-12);
+  if (!map.reading() && !map.of_keras("use_mha_bias").get<bool>())
+    throw bad_input("a DeiT without biases in its attention cannot be written as a Hugging Face folder");
+  map.fixed("qkv_bias", {true});
+  map.fixed("hidden_act", {"gelu"});
+}
+
+/// A classifier with a teacher has two heads. KerasHub's class has only that of the class token.
+constexpr std::array kHeads{Head{"ForImageClassification", "ImageClassifier"},
+                            Head{"ForImageClassificationWithTeacher", "ImageClassifier"}};
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{.model_type = "deit", .stem = "DeiT", .architecture = "DeiT", .sizes = sizes, .heads = kHeads},
+};
+
+using namespace weights::layouts;
+using weights::NameRow;
+using weights::NameTable;
+/// KerasHub numbers the blocks from 1.
+constexpr std::array<NameRow, 25> kNames{{
+    {"deit_patching_and_embedding/class_token", "embeddings.cls_token", kSame},
+    {"deit_patching_and_embedding/distillation_token", "embeddings.distillation_token", kSame},
+    {"deit_patching_and_embedding/patch_embedding/kernel", "embeddings.patch_embeddings.projection.weight",
+     kConvolution},
+    {"deit_patching_and_embedding/patch_embedding/bias", "embeddings.patch_embeddings.projection.bias", kSame},
+    {"deit_patching_and_embedding/position_embedding", "embeddings.position_embeddings", kSame},
+    {"deit_encoder/transformer_block_{}/ln_1/gamma", "encoder.layer.{}.layernorm_before.weight", kSame},
+    {"deit_encoder/transformer_block_{}/ln_1/beta", "encoder.layer.{}.layernorm_before.bias", kSame},
+    {"deit_encoder/transformer_block_{}/mha/query/kernel", "encoder.layer.{}.attention.attention.query.weight",
+     kLinear},
+    {"deit_encoder/transformer_block_{}/mha/query/bias", "encoder.layer.{}.attention.attention.query.bias", kVector},
+    {"deit_encoder/transformer_block_{}/mha/key/kernel", "encoder.layer.{}.attention.attention.key.weight", kLinear},
+    {"deit_encoder/transformer_block_{}/mha/key/bias", "encoder.layer.{}.attention.attention.key.bias", kVector},
+    {"deit_encoder/transformer_block_{}/mha/value/kernel", "encoder.layer.{}.attention.attention.value.weight",
+     kLinear},
+    {"deit_encoder/transformer_block_{}/mha/value/bias", "encoder.layer.{}.attention.attention.value.bias", kVector},
+    {"deit_encoder/transformer_block_{}/mha/attention_output/kernel", "encoder.layer.{}.attention.output.dense.weight",
+     kFromHeads},
+    {"deit_encoder/transformer_block_{}/mha/attention_output/bias", "encoder.layer.{}.attention.output.dense.bias",
+     kSame},
+    {"deit_encoder/transformer_block_{}/ln_2/gamma", "encoder.layer.{}.layernorm_after.weight", kSame},
+    {"deit_encoder/transformer_block_{}/ln_2/beta", "encoder.layer.{}.layernorm_after.bias", kSame},
+    {"deit_encoder/transformer_block_{}/mlp/dense/kernel", "encoder.layer.{}.intermediate.dense.weight", kLinear},
+    {"deit_encoder/transformer_block_{}/mlp/dense/bias", "encoder.layer.{}.intermediate.dense.bias", kSame},
+    {"deit_encoder/transformer_block_{}/output_layer/output/kernel", "encoder.layer.{}.output.dense.weight", kLinear},
+    {"deit_encoder/transformer_block_{}/output_layer/output/bias", "encoder.layer.{}.output.dense.bias", kSame},
+    {"deit_encoder/ln/gamma", "layernorm.weight", kSame},
+    {"deit_encoder/ln/beta", "layernorm.bias", kSame},
+    {"predictions/kernel", "classifier.weight", kLinear, true, 0, "cls_classifier.weight"},
+    {"predictions/bias", "classifier.bias", kSame, true, 0, "cls_classifier.bias"},
+}};
+constexpr std::array kWeightNames = {
+    NameTable{"DeiTBackbone", "deit.", kNames, "", 1},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "deit", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{
+      .name = "deit", .layers = kLayers, .models = kModels, .hugging_face = kHuggingFace, .weight_names = kWeightNames};
   return kFamily;
 }
 

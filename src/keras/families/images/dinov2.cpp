@@ -260,10 +260,118 @@ constexpr std::array kModels = {
     model_record<DINOV2Backbone>("DINOV2Backbone", "keras_hub.src.models.dinov2.dinov2_backbone"),
 };
 
+constexpr std::string_view kWithRegisters = "dinov2_with_registers";
+
+void sizes(ConfigMap& map, bool registers) {
+  map.same("patch_size", "patch_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("hidden_dim", "hidden_size");
+  map.same("num_heads", "num_attention_heads");
+  if (map.reading()) {
+    const std::int64_t width = map.integer("hidden_size"), side = map.integer("image_size", 224);
+    constexpr double kMost = 1 << 20;
+    const double ratio = map.number("mlp_ratio", 4);
+    if (!(ratio > 0) || static_cast<double>(width) * ratio > kMost) {
+      const auto given = map.find("mlp_ratio");
+      (given ? *given : *map.find("hidden_size")).fail("expected blocks with at least 1 and at most 2^20 features");
+    }
+    map.put("intermediate_dim", static_cast<std::int64_t>(static_cast<double>(width) * ratio), "mlp_ratio");
+    map.put("position_embedding_shape", {side, side, 3}, "image_size");
+    map.put("antialias_in_interpolation", registers);
+    map.square("image_shape", "image_size", 224);
+  } else {
+    const auto inner = map.of_keras("intermediate_dim").get<std::int64_t>(),
+               width = map.of_keras("hidden_dim").get<std::int64_t>();
+    const Json ratio = static_cast<double>(inner) / static_cast<double>(width);
+    map.put("mlp_ratio", inner % width == 0 ? Json(inner / width) : ratio);  // transformers wants an integer if it can
+    // transformers computes the embeddings of positions for the size of each image from those of this size.
+    map.square("position_embedding_shape", "image_size");
+  }
+  map.fixed("num_channels", {3});
+  map.same("layer_scale_init_value", "layerscale_value", 1.0);
+  if (registers) map.same("num_register_tokens", "num_register_tokens", 4);
+  map.same("use_mask_token", "use_mask_token", true);
+  map.same("use_swiglu_ffn", "use_swiglu_ffn", false);
+  map.same("dropout_rate", "hidden_dropout_prob", 0.0);
+  map.same("drop_path_rate", "drop_path_rate", 0.0);
+  map.same("apply_layernorm", "apply_layernorm", false);
+  map.fixed("layer_norm_eps", {kEpsilon});
+  map.fixed("qkv_bias", {true});
+  map.fixed("hidden_act", {"gelu"});
+}
+
+void plain_sizes(ConfigMap& map) { sizes(map, false); }
+void sizes_with_registers(ConfigMap& map) { sizes(map, true); }
+bool has_registers(const Json& config) { return config.at("num_register_tokens") != 0; }
+bool has_no_registers(const Json& config) { return !has_registers(config); }
+
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{.model_type = "dinov2",
+                     .stem = "DINOV2",
+                     .architecture = "Dinov2",
+                     .sizes = plain_sizes,
+                     .heads = {},
+                     .is_written = has_no_registers},
+    HuggingFaceModel{.model_type = kWithRegisters,
+                     .stem = "DINOV2",
+                     .architecture = "Dinov2WithRegisters",
+                     .sizes = sizes_with_registers,
+                     .heads = {},
+                     .is_written = has_registers},
+};
+
+using namespace weights::layouts;
+using weights::NameRow;
+using weights::NameTable;
+constexpr std::array<NameRow, 31> kNames{{
+    {"*embeddings/cls_token", "embeddings.cls_token", kSame},
+    {"*embeddings/mask_token", "embeddings.mask_token", kSame},
+    {"*embeddings/register_tokens", "embeddings.register_tokens", kSame},
+    {"*embeddings/position_embeddings", "embeddings.position_embeddings", kSame},
+    {"*embeddings/interpolated_position_embeddings", "embeddings.position_embeddings", kSame, false, 0, "", "", true},
+    {"*embeddings/patch_embeddings/projection/kernel", "embeddings.patch_embeddings.projection.weight", kConvolution},
+    {"*embeddings/patch_embeddings/projection/bias", "embeddings.patch_embeddings.projection.bias", kSame},
+    {"*encoder/layers_{}/norm1/gamma", "encoder.layer.{}.norm1.weight", kSame},
+    {"*encoder/layers_{}/norm1/beta", "encoder.layer.{}.norm1.bias", kSame},
+    {"*encoder/layers_{}/attention/attention/query/kernel", "encoder.layer.{}.attention.attention.query.weight",
+     kLinear},
+    {"*encoder/layers_{}/attention/attention/query/bias", "encoder.layer.{}.attention.attention.query.bias", kVector},
+    {"*encoder/layers_{}/attention/attention/key/kernel", "encoder.layer.{}.attention.attention.key.weight", kLinear},
+    {"*encoder/layers_{}/attention/attention/key/bias", "encoder.layer.{}.attention.attention.key.bias", kVector},
+    {"*encoder/layers_{}/attention/attention/value/kernel", "encoder.layer.{}.attention.attention.value.weight",
+     kLinear},
+    {"*encoder/layers_{}/attention/attention/value/bias", "encoder.layer.{}.attention.attention.value.bias", kVector},
+    {"*encoder/layers_{}/attention/attention/attention_output/kernel", "encoder.layer.{}.attention.output.dense.weight",
+     kFromHeads},
+    {"*encoder/layers_{}/attention/attention/attention_output/bias", "encoder.layer.{}.attention.output.dense.bias",
+     kSame},
+    {"*encoder/layers_{}/layer_scale1/lambda1", "encoder.layer.{}.layer_scale1.lambda1", kSame},
+    {"*encoder/layers_{}/norm2/gamma", "encoder.layer.{}.norm2.weight", kSame},
+    {"*encoder/layers_{}/norm2/beta", "encoder.layer.{}.norm2.bias", kSame},
+    {"*encoder/layers_{}/mlp/fc1/kernel", "encoder.layer.{}.mlp.fc1.weight", kLinear},
+    {"*encoder/layers_{}/mlp/fc1/bias", "encoder.layer.{}.mlp.fc1.bias", kSame},
+    {"*encoder/layers_{}/mlp/fc2/kernel", "encoder.layer.{}.mlp.fc2.weight", kLinear},
+    {"*encoder/layers_{}/mlp/fc2/bias", "encoder.layer.{}.mlp.fc2.bias", kSame},
+    {"*encoder/layers_{}/mlp/weights_in/kernel", "encoder.layer.{}.mlp.weights_in.weight", kLinear},
+    {"*encoder/layers_{}/mlp/weights_in/bias", "encoder.layer.{}.mlp.weights_in.bias", kSame},
+    {"*encoder/layers_{}/mlp/weights_out/kernel", "encoder.layer.{}.mlp.weights_out.weight", kLinear},
+    {"*encoder/layers_{}/mlp/weights_out/bias", "encoder.layer.{}.mlp.weights_out.bias", kSame},
+    {"*encoder/layers_{}/layer_scale2/lambda1", "encoder.layer.{}.layer_scale2.lambda1", kSame},
+    {"*layernorm/gamma", "layernorm.weight", kSame},
+    {"*layernorm/beta", "layernorm.bias", kSame},
+}};
+constexpr std::array kWeightNames = {
+    NameTable{"DINOV2Backbone", "", kNames},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "dinov2", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{.name = "dinov2",
+                                       .layers = kLayers,
+                                       .models = kModels,
+                                       .hugging_face = kHuggingFace,
+                                       .weight_names = kWeightNames};
   return kFamily;
 }
 

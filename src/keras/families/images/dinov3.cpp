@@ -175,8 +175,9 @@ class DINOV3Layer final : public DinoLayer {
     Builder& b = call.builder();
     const Shape in = b.shape(x->id);
     const Dim size = options.hidden_dim / options.num_heads;
-    const std::optional<Angles> angles =
-        call.has("position_embeddings") ? std::optional(patch_angles(call)) : std::nullopt;
+    // KerasHub's symbolic shapes assume square images. The number of rows is then not that of the angles.
+    const bool turned_patches = call.has("position_embeddings") && !call.lowering().symbolic();
+    const std::optional<Angles> angles = turned_patches ? std::optional(patch_angles(call)) : std::nullopt;
     const auto heads = [&](Layer* projection, bool turns) -> ValueId {
       const ValueId rows = b.reshape(apply(call, *projection, {x})->id, {in[0], in[1], options.num_heads, size});
       return turns && angles ? turned(Expression(b, rows), *angles) : rows;
@@ -348,10 +349,90 @@ constexpr std::array kModels = {
     model_record<DINOV3Backbone>("DINOV3Backbone", "keras_hub.src.models.dinov3.dinov3_backbone"),
 };
 
+void sizes(ConfigMap& map) {
+  map.same("patch_size", "patch_size", 16);
+  map.same("num_layers", "num_hidden_layers");
+  map.same("hidden_dim", "hidden_size");
+  map.same("num_heads", "num_attention_heads");
+  map.same("intermediate_dim", "intermediate_size");
+  map.same("layer_scale_init_value", "layerscale_value", 1.0);
+  map.same("num_register_tokens", "num_register_tokens", 0);
+  if (map.reading()) {
+    map.put("use_mask_token", true);
+    map.put("apply_layernorm", false);
+  } else if (!map.of_keras("use_mask_token").get<bool>()) {
+    throw bad_input("a DINOv3 without a mask token cannot be written as a Hugging Face folder");
+  }
+  map.same("hidden_activation", "hidden_act", "gelu");
+  map.same("use_gated_mlp", "use_gated_mlp", false);
+  map.same("use_query_bias", "query_bias", true);
+  map.same("use_key_bias", "key_bias", false);
+  map.same("use_value_bias", "value_bias", true);
+  map.same("use_proj_bias", "proj_bias", true);
+  map.same("use_mlp_bias", "mlp_bias", true);
+  map.same("attention_dropout", "attention_dropout", 0.0);
+  map.same("drop_path_rate", "drop_path_rate", 0.0);
+  map.same("layer_norm_eps", "layer_norm_eps", 1e-5);
+  map.square("image_shape", "image_size", 224);
+  map.fixed("num_channels", {3});
+  const auto rope = map.reading() ? map.find("rope_parameters") : std::nullopt;
+  const auto theta = rope && rope->is_object() ? rope->find("rope_theta") : std::nullopt;
+  if (theta) {
+    map.put("rope_theta", theta->json(), "rope_parameters");
+  } else {
+    map.same("rope_theta", "rope_theta", 100.0);
+  }
+}
+
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{
+        .model_type = "dinov3_vit", .stem = "DINOV3", .architecture = "DINOv3ViT", .sizes = sizes, .heads = {}},
+};
+
+using namespace weights::layouts;
+using weights::NameRow;
+using weights::NameTable;
+constexpr std::array<NameRow, 27> kNames{{
+    {"*embeddings/cls_token", "embeddings.cls_token", kSame},
+    {"*embeddings/mask_token", "embeddings.mask_token", kSame},
+    {"*embeddings/register_tokens", "embeddings.register_tokens", kSame},
+    {"*embeddings/patch_embeddings/projection/kernel", "embeddings.patch_embeddings.weight", kConvolution},
+    {"*embeddings/patch_embeddings/projection/bias", "embeddings.patch_embeddings.bias", kSame},
+    {"*encoder/layers_{}/norm1/gamma", "layer.{}.norm1.weight", kSame},
+    {"*encoder/layers_{}/norm1/beta", "layer.{}.norm1.bias", kSame},
+    {"*encoder/layers_{}/attention/q_proj/kernel", "layer.{}.attention.q_proj.weight", kLinear},
+    {"*encoder/layers_{}/attention/q_proj/bias", "layer.{}.attention.q_proj.bias", kSame},
+    {"*encoder/layers_{}/attention/k_proj/kernel", "layer.{}.attention.k_proj.weight", kLinear},
+    {"*encoder/layers_{}/attention/k_proj/bias", "layer.{}.attention.k_proj.bias", kSame},
+    {"*encoder/layers_{}/attention/v_proj/kernel", "layer.{}.attention.v_proj.weight", kLinear},
+    {"*encoder/layers_{}/attention/v_proj/bias", "layer.{}.attention.v_proj.bias", kSame},
+    {"*encoder/layers_{}/attention/o_proj/kernel", "layer.{}.attention.o_proj.weight", kLinear},
+    {"*encoder/layers_{}/attention/o_proj/bias", "layer.{}.attention.o_proj.bias", kSame},
+    {"*encoder/layers_{}/layer_scale1/lambda1", "layer.{}.layer_scale1.lambda1", kSame},
+    {"*encoder/layers_{}/norm2/gamma", "layer.{}.norm2.weight", kSame},
+    {"*encoder/layers_{}/norm2/beta", "layer.{}.norm2.bias", kSame},
+    {"*encoder/layers_{}/mlp/gate_proj/kernel", "layer.{}.mlp.gate_proj.weight", kLinear},
+    {"*encoder/layers_{}/mlp/gate_proj/bias", "layer.{}.mlp.gate_proj.bias", kSame},
+    {"*encoder/layers_{}/mlp/up_proj/kernel", "layer.{}.mlp.up_proj.weight", kLinear},
+    {"*encoder/layers_{}/mlp/up_proj/bias", "layer.{}.mlp.up_proj.bias", kSame},
+    {"*encoder/layers_{}/mlp/down_proj/kernel", "layer.{}.mlp.down_proj.weight", kLinear},
+    {"*encoder/layers_{}/mlp/down_proj/bias", "layer.{}.mlp.down_proj.bias", kSame},
+    {"*encoder/layers_{}/layer_scale2/lambda1", "layer.{}.layer_scale2.lambda1", kSame},
+    {"*layernorm/gamma", "norm.weight", kSame},
+    {"*layernorm/beta", "norm.bias", kSame},
+}};
+constexpr std::array kWeightNames = {
+    NameTable{"DINOV3Backbone", "", kNames},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "dinov3", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{.name = "dinov3",
+                                       .layers = kLayers,
+                                       .models = kModels,
+                                       .hugging_face = kHuggingFace,
+                                       .weight_names = kWeightNames};
   return kFamily;
 }
 

@@ -305,6 +305,152 @@ constexpr std::array kModels = {
     model_record<SigLIPBackbone>("SigLIPBackbone", "keras_hub.src.models.siglip.siglip_backbone"),
 };
 
+/// The sizes that both encoders have, with the defaults of transformers.
+void tower(ConfigMap& map, std::string_view called) {
+  if (map.reading()) map.put("name", std::string(called));
+  map.same("hidden_dim", "hidden_size", 768);
+  map.same("num_layers", "num_hidden_layers", 12);
+  map.same("num_heads", "num_attention_heads", 12);
+  map.same("intermediate_dim", "intermediate_size", 3072);
+  map.same("layer_norm_epsilon", "layer_norm_eps", 1e-6);
+  constexpr std::string_view kHuggingFaceName = "gelu_pytorch_tanh", kKerasName = "gelu_approximate";
+  const auto given = map.reading() ? map.find("hidden_act") : std::nullopt;
+  if (map.reading()) {
+    const bool is_approximate = !given || (given->is_string() && given->text() == kHuggingFaceName);
+    map.put("intermediate_activation", is_approximate ? Json(kKerasName) : given->json(), "hidden_act");
+  } else {
+    const Json own = map.of_keras("intermediate_activation");
+    map.put("hidden_act", own == kKerasName ? Json(kHuggingFaceName) : own);
+  }
+}
+
+void vision_sizes(ConfigMap& map) {
+  tower(map, "siglip_vision_encoder");
+  map.same("patch_size", "patch_size", 16);
+  map.square("image_shape", "image_size", 224);
+  map.fixed("num_channels", {3});
+}
+
+void text_sizes(ConfigMap& map) {
+  tower(map, "siglip_text_encoder");
+  map.same("vocabulary_size", "vocab_size", 32000);
+  map.same("max_sequence_length", "max_position_embeddings", 64);
+  if (map.reading()) {
+    const std::int64_t width = map.integer("hidden_size", 768);
+    map.put("embedding_dim", width, "hidden_size");
+    map.same("projection_dim", "projection_size", width);
+  } else {
+    if (map.of_keras("embedding_dim") != map.of_keras("hidden_dim"))
+      throw bad_input(
+          "a text encoder whose embedding_dim is not its hidden_dim cannot be written as a Hugging Face folder");
+    map.same("projection_dim", "projection_size");
+  }
+}
+
+void sizes(ConfigMap& map) {
+  map.encoder("vision_encoder", "vision_config", "SigLIPVisionEncoder", vision_sizes);
+  map.encoder("text_encoder", "text_config", "SigLIPTextEncoder", text_sizes);
+}
+
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{.model_type = "siglip",
+                     .stem = "SigLIP",
+                     .architecture = "Siglip",
+                     .sizes = sizes,
+                     .is_converted = false,
+                     .heads = {}},
+};
+
+using namespace weights::layouts;
+using weights::NameRow;
+using weights::NameTable;
+constexpr std::array<NameRow, 62> kNames{{
+    {"*text_encoder_embedding/token_embedding/embeddings", "text_model.embeddings.token_embedding.weight", kSame},
+    {"*text_encoder_embedding/position_embedding/embeddings", "text_model.embeddings.position_embedding.weight", kSame},
+    {"*text_encoder_embedding/position_ids", "", kCounted},
+    {"*text_encoder_encoder_block_{}/layer_norm1/gamma", "text_model.encoder.layers.{}.layer_norm1.weight", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm1/beta", "text_model.encoder.layers.{}.layer_norm1.bias", kSame},
+    {"*text_encoder_encoder_block_{}/self_attn/query/kernel", "text_model.encoder.layers.{}.self_attn.q_proj.weight",
+     kLinear},
+    {"*text_encoder_encoder_block_{}/self_attn/query/bias", "text_model.encoder.layers.{}.self_attn.q_proj.bias",
+     kVector},
+    {"*text_encoder_encoder_block_{}/self_attn/key/kernel", "text_model.encoder.layers.{}.self_attn.k_proj.weight",
+     kLinear},
+    {"*text_encoder_encoder_block_{}/self_attn/key/bias", "text_model.encoder.layers.{}.self_attn.k_proj.bias",
+     kVector},
+    {"*text_encoder_encoder_block_{}/self_attn/value/kernel", "text_model.encoder.layers.{}.self_attn.v_proj.weight",
+     kLinear},
+    {"*text_encoder_encoder_block_{}/self_attn/value/bias", "text_model.encoder.layers.{}.self_attn.v_proj.bias",
+     kVector},
+    {"*text_encoder_encoder_block_{}/self_attn/attention_output/kernel",
+     "text_model.encoder.layers.{}.self_attn.out_proj.weight", kFromHeads},
+    {"*text_encoder_encoder_block_{}/self_attn/attention_output/bias",
+     "text_model.encoder.layers.{}.self_attn.out_proj.bias", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm2/gamma", "text_model.encoder.layers.{}.layer_norm2.weight", kSame},
+    {"*text_encoder_encoder_block_{}/layer_norm2/beta", "text_model.encoder.layers.{}.layer_norm2.bias", kSame},
+    {"*text_encoder_encoder_block_{}/mlp/fc1/kernel", "text_model.encoder.layers.{}.mlp.fc1.weight", kLinear},
+    {"*text_encoder_encoder_block_{}/mlp/fc1/bias", "text_model.encoder.layers.{}.mlp.fc1.bias", kSame},
+    {"*text_encoder_encoder_block_{}/mlp/fc2/kernel", "text_model.encoder.layers.{}.mlp.fc2.weight", kLinear},
+    {"*text_encoder_encoder_block_{}/mlp/fc2/bias", "text_model.encoder.layers.{}.mlp.fc2.bias", kSame},
+    {"*text_encoder_post_layer_norm/gamma", "text_model.final_layer_norm.weight", kSame},
+    {"*text_encoder_post_layer_norm/beta", "text_model.final_layer_norm.bias", kSame},
+    {"*text_encoder_head/kernel", "text_model.head.weight", kLinear},
+    {"*text_encoder_head/bias", "text_model.head.bias", kSame},
+    {"*vision_encoder_embedding/patch_embedding/kernel", "vision_model.embeddings.patch_embedding.weight",
+     kConvolution},
+    {"*vision_encoder_embedding/patch_embedding/bias", "vision_model.embeddings.patch_embedding.bias", kSame},
+    {"*vision_encoder_embedding/position_embedding/embeddings", "vision_model.embeddings.position_embedding.weight",
+     kSame},
+    {"*vision_encoder_embedding/position_ids", "", kCounted},
+    {"*vision_encoder_encoder_block_{}/layer_norm1/gamma", "vision_model.encoder.layers.{}.layer_norm1.weight", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm1/beta", "vision_model.encoder.layers.{}.layer_norm1.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/self_attn/query/kernel",
+     "vision_model.encoder.layers.{}.self_attn.q_proj.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/self_attn/query/bias", "vision_model.encoder.layers.{}.self_attn.q_proj.bias",
+     kVector},
+    {"*vision_encoder_encoder_block_{}/self_attn/key/kernel", "vision_model.encoder.layers.{}.self_attn.k_proj.weight",
+     kLinear},
+    {"*vision_encoder_encoder_block_{}/self_attn/key/bias", "vision_model.encoder.layers.{}.self_attn.k_proj.bias",
+     kVector},
+    {"*vision_encoder_encoder_block_{}/self_attn/value/kernel",
+     "vision_model.encoder.layers.{}.self_attn.v_proj.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/self_attn/value/bias", "vision_model.encoder.layers.{}.self_attn.v_proj.bias",
+     kVector},
+    {"*vision_encoder_encoder_block_{}/self_attn/attention_output/kernel",
+     "vision_model.encoder.layers.{}.self_attn.out_proj.weight", kFromHeads},
+    {"*vision_encoder_encoder_block_{}/self_attn/attention_output/bias",
+     "vision_model.encoder.layers.{}.self_attn.out_proj.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm2/gamma", "vision_model.encoder.layers.{}.layer_norm2.weight", kSame},
+    {"*vision_encoder_encoder_block_{}/layer_norm2/beta", "vision_model.encoder.layers.{}.layer_norm2.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/mlp/fc1/kernel", "vision_model.encoder.layers.{}.mlp.fc1.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/mlp/fc1/bias", "vision_model.encoder.layers.{}.mlp.fc1.bias", kSame},
+    {"*vision_encoder_encoder_block_{}/mlp/fc2/kernel", "vision_model.encoder.layers.{}.mlp.fc2.weight", kLinear},
+    {"*vision_encoder_encoder_block_{}/mlp/fc2/bias", "vision_model.encoder.layers.{}.mlp.fc2.bias", kSame},
+    {"*vision_encoder_post_layer_norm/gamma", "vision_model.post_layernorm.weight", kSame},
+    {"*vision_encoder_post_layer_norm/beta", "vision_model.post_layernorm.bias", kSame},
+    {"*vision_encoder_head/variable", "vision_model.head.probe", kSame},
+    {"*vision_encoder_head/attention/query/kernel", "vision_model.head.attention.in_proj_weight", kLinear},
+    {"*vision_encoder_head/attention/query/bias", "vision_model.head.attention.in_proj_bias", kVector},
+    {"*vision_encoder_head/attention/key/kernel", "vision_model.head.attention.in_proj_weight", kLinear},
+    {"*vision_encoder_head/attention/key/bias", "vision_model.head.attention.in_proj_bias", kVector},
+    {"*vision_encoder_head/attention/value/kernel", "vision_model.head.attention.in_proj_weight", kLinear},
+    {"*vision_encoder_head/attention/value/bias", "vision_model.head.attention.in_proj_bias", kVector},
+    {"*vision_encoder_head/attention/attention_output/kernel", "vision_model.head.attention.out_proj.weight",
+     kFromHeads},
+    {"*vision_encoder_head/attention/attention_output/bias", "vision_model.head.attention.out_proj.bias", kSame},
+    {"*vision_encoder_head/layernorm/gamma", "vision_model.head.layernorm.weight", kSame},
+    {"*vision_encoder_head/layernorm/beta", "vision_model.head.layernorm.bias", kSame},
+    {"*vision_encoder_head/mlp/fc1/kernel", "vision_model.head.mlp.fc1.weight", kLinear},
+    {"*vision_encoder_head/mlp/fc1/bias", "vision_model.head.mlp.fc1.bias", kSame},
+    {"*vision_encoder_head/mlp/fc2/kernel", "vision_model.head.mlp.fc2.weight", kLinear},
+    {"*vision_encoder_head/mlp/fc2/bias", "vision_model.head.mlp.fc2.bias", kSame},
+    {"siglip_head/logit_scale", "logit_scale", kInFront},
+    {"siglip_head/logit_bias", "logit_bias", kInFront},
+}};
+constexpr std::array kWeightNames = {
+    NameTable{"SigLIPBackbone", "", kNames},
+};
+
 constexpr std::array<std::string_view, 1> kUnknownToken{"<unk>"};
 constexpr std::array kTokenizers = {
     tokenizers::KerasClass{.name = "SigLIPTokenizer",
@@ -317,8 +463,12 @@ constexpr std::array kTokenizers = {
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{
-      .name = "siglip", .layers = kLayers, .models = kModels, .tokenizer_classes = kTokenizers};
+  static constexpr ModelFamily kFamily{.name = "siglip",
+                                       .layers = kLayers,
+                                       .models = kModels,
+                                       .hugging_face = kHuggingFace,
+                                       .weight_names = kWeightNames,
+                                       .tokenizer_classes = kTokenizers};
   return kFamily;
 }
 

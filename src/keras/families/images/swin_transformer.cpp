@@ -419,10 +419,78 @@ constexpr std::array kModels = {
         "SwinTransformerImageClassifier", "keras_hub.src.models.swin_transformer.swin_transformer_image_classifier"),
 };
 
+void sizes(ConfigMap& map) {
+  map.square("image_shape", "image_size", 224);
+  map.fixed("num_channels", {3});
+  map.same("patch_size", "patch_size", 4);
+  map.same("embed_dim", "embed_dim", 96);
+  map.same("depths", "depths");
+  map.same("num_heads", "num_heads");
+  map.same("window_size", "window_size", 7);
+  map.same("mlp_ratio", "mlp_ratio", 4.0);
+  map.same("qkv_bias", "qkv_bias", true);
+  map.same("dropout_rate", "hidden_dropout_prob", 0.0);
+  map.same("attention_dropout", "attention_probs_dropout_prob", 0.0);
+  map.same("drop_path", "drop_path_rate", 0.1);
+  map.fixed("hidden_act", {"gelu"});
+  map.fixed("use_absolute_embeddings", {false});
+  map.fixed("layer_norm_eps", {1e-5});
+  if (!map.reading() && !map.of_keras("patch_norm").get<bool>())
+    throw bad_input("a Swin transformer with patch_norm=False cannot be written as a Hugging Face folder");
+}
+
+constexpr std::array kHeads{Head{"ForImageClassification", "ImageClassifier"}};
+constexpr std::array kHuggingFace = {
+    HuggingFaceModel{
+        .model_type = "swin", .stem = "SwinTransformer", .architecture = "Swin", .sizes = sizes, .heads = kHeads},
+};
+
+using namespace weights::layouts;
+using weights::NameRow;
+using weights::NameTable;
+constexpr std::array<NameRow, 24> kNames{{
+    {"patch_embedding/conv_projection/kernel", "embeddings.patch_embeddings.projection.weight", kConvolution},
+    {"patch_embedding/conv_projection/bias", "embeddings.patch_embeddings.projection.bias", kSame},
+    {"patch_embedding/norm/gamma", "embeddings.norm.weight", kSame},
+    {"patch_embedding/norm/beta", "embeddings.norm.bias", kSame},
+    {"stage_{}/blocks_{}/norm1/gamma", "encoder.layers.{}.blocks.{}.layernorm_before.weight", kSame},
+    {"stage_{}/blocks_{}/norm1/beta", "encoder.layers.{}.blocks.{}.layernorm_before.bias", kSame},
+    {"stage_{}/blocks_{}/attn/attention_qkv/kernel",
+     "encoder.layers.{}.blocks.{}.attention.self.{query,key,value}.weight", kLinear},
+    {"stage_{}/blocks_{}/attn/attention_qkv/bias", "encoder.layers.{}.blocks.{}.attention.self.{query,key,value}.bias",
+     kSame},
+    {"stage_{}/blocks_{}/attn/relative_position_bias_table",
+     "encoder.layers.{}.blocks.{}.attention.self.relative_position_bias_table", kSame},
+    {"stage_{}/blocks_{}/attn/attention_projection/kernel", "encoder.layers.{}.blocks.{}.attention.output.dense.weight",
+     kLinear},
+    {"stage_{}/blocks_{}/attn/attention_projection/bias", "encoder.layers.{}.blocks.{}.attention.output.dense.bias",
+     kSame},
+    {"stage_{}/blocks_{}/norm2/gamma", "encoder.layers.{}.blocks.{}.layernorm_after.weight", kSame},
+    {"stage_{}/blocks_{}/norm2/beta", "encoder.layers.{}.blocks.{}.layernorm_after.bias", kSame},
+    {"stage_{}/blocks_{}/mlp/fc1/kernel", "encoder.layers.{}.blocks.{}.intermediate.dense.weight", kLinear},
+    {"stage_{}/blocks_{}/mlp/fc1/bias", "encoder.layers.{}.blocks.{}.intermediate.dense.bias", kSame},
+    {"stage_{}/blocks_{}/mlp/fc2/kernel", "encoder.layers.{}.blocks.{}.output.dense.weight", kLinear},
+    {"stage_{}/blocks_{}/mlp/fc2/bias", "encoder.layers.{}.blocks.{}.output.dense.bias", kSame},
+    {"stage_{}/downsample/norm/gamma", "encoder.layers.{}.downsample.norm.weight", kSame},
+    {"stage_{}/downsample/norm/beta", "encoder.layers.{}.downsample.norm.bias", kSame},
+    {"stage_{}/downsample/reduction/kernel", "encoder.layers.{}.downsample.reduction.weight", kLinear},
+    {"norm/gamma", "layernorm.weight", kSame},
+    {"norm/beta", "layernorm.bias", kSame},
+    {"predictions/kernel", "classifier.weight", kLinear, true},
+    {"predictions/bias", "classifier.bias", kSame, true},
+}};
+constexpr std::array kWeightNames = {
+    NameTable{"SwinTransformerBackbone", "swin.", kNames},
+};
+
 }  // namespace
 
 const ModelFamily& family() {
-  static constexpr ModelFamily kFamily{.name = "swin_transformer", .layers = kLayers, .models = kModels};
+  static constexpr ModelFamily kFamily{.name = "swin_transformer",
+                                       .layers = kLayers,
+                                       .models = kModels,
+                                       .hugging_face = kHuggingFace,
+                                       .weight_names = kWeightNames};
   return kFamily;
 }
 

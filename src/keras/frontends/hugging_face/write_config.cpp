@@ -39,7 +39,8 @@ const Head* head_of_task(const HuggingFaceModel& model, std::string_view task) {
 std::string hugging_face_config(Functional& model, const std::string& dtype) {
   auto* const task = dynamic_cast<Task*>(&model);
   Layer& backbone = task != nullptr ? task->backbone() : model;
-  const Json config = layer_config(backbone, kNewest);
+  // The text has lists in place of Python's tuples.
+  const Json config = Json::parse(to_json_text(layer_config(backbone, kNewest), 0));
   const HuggingFaceModel& form = model_for(std::string(backbone.class_name()), config);
   ConfigMap map(config);
   form.sizes(map);

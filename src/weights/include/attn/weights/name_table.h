@@ -19,6 +19,7 @@ struct Layout {
     transposed,   ///< torch.nn.Linear's (out, in); Keras has (in, out) with axes of heads
     by_head,      ///< torch.nn.Linear's (heads·size, in); Keras has (heads, in, size)
     convolution,  ///< (out, in, window…); Keras has (window…, in, out)
+    counted,      ///< no array; Keras has 0, 1, 2, …
   };
   Order order = Order::same;
   /// Number of Keras's axes that are `in`; with `flat`, 0 makes a vector.
@@ -33,13 +34,15 @@ namespace layouts {
 inline constexpr Layout kSame{Layout::Order::same}, kLinear{Layout::Order::transposed, 1},
     kFromHeads{Layout::Order::transposed, 2}, kVector{Layout::Order::flat, 0}, kConv1d{Layout::Order::flat, 1},
     kConv1dFromHeads{Layout::Order::flat, 2}, kByHead{Layout::Order::by_head}, kConvolution{Layout::Order::convolution},
-    kInFront{Layout::Order::in_front}, kLinearByHead{Layout::Order::transposed, 1, true},
-    kVectorByHead{Layout::Order::flat, 0, true};
+    kInFront{Layout::Order::in_front}, kCounted{Layout::Order::counted},
+    kLinearByHead{Layout::Order::transposed, 1, true}, kVectorByHead{Layout::Order::flat, 0, true};
 }  // namespace layouts
 
 /// A KerasHub weight, by its path, and the name of its array. If the name is empty, no file has it, and it keeps its
-/// initial value. "{}" stands for the number of a block; "{expert}" for that of an expert, whose arrays are stacked in
-/// Keras. Rows of the same array are its parts, in order. If weights share a path, "#0" is the first, "#1" the next.
+/// initial value or is counted. "{}" stands for the number of a block or of a stage; "{expert}" for that of an expert,
+/// whose arrays are stacked in Keras. "*" at the start of a path stands for the name of the model and "_". "{a,b}" in
+/// the name of an array stands for several arrays, which follow each other along the first axis. Rows of the same array
+/// are its parts, in order. If weights share a path, "#0" is the first, "#1" the next.
 struct NameRow {
   std::string_view keras, hugging_face;
   Layout layout;
@@ -48,6 +51,9 @@ struct NameRow {
   std::string_view otherwise = "";  ///< the array that is used instead if a file does not have it
   /// For experts: the array with the second half of Keras's last axis; the first has the whole axis if this is empty.
   std::string_view second_half = "";
+  /// Whether the weight is computed from the array, which is another weight's. With the sizes of the file, both are
+  /// equal. The weight is not written.
+  bool is_computed = false;
 };
 
 /// An axis of a weight whose size is the inner width of a block.
