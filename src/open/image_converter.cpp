@@ -9,11 +9,13 @@
 #include "attn/base/text.h"
 #include "attn/io/image.h"
 #include "attn/io/json_text.h"
+#include "attn/open/folder_config.h"
 #include "attn/open/memory.h"
 #include "attn/open/session.h"
 #include "attn/plan/bytes.h"
 #include "attn/run/memory.h"
 #include "attn/run/session.h"
+#include "image_processor.h"
 #include "pixel_view.h"
 #include "preset_converter.h"
 
@@ -21,6 +23,7 @@ namespace attn::open {
 namespace {
 
 const Silent kIgnored{};
+constexpr const char* kProcessorFile = "preprocessor_config.json";
 
 /// Returns a copy as float32, or of integers as int32.
 Tensor copied(const Tensor& result, const Shape& shape) {
@@ -48,7 +51,7 @@ struct ImageConverter::Prepared {
   run::Session session;
 };
 
-ImageConverter::ImageConverter(std::string source, std::string config)
+ImageConverter::ImageConverter(std::string source, std::string config, Kind kind)
     : source_(std::move(source)), config_(std::move(config)) {
   const nlohmann::json json = io::parse_json(config_, printable(source_));
   const auto has = [](const nlohmann::json& object, const char* key) {
@@ -56,7 +59,8 @@ ImageConverter::ImageConverter(std::string source, std::string config)
   };
   if (!has(json, "class_name") || !json["class_name"].is_string() || !has(json, "config"))
     throw bad_input("{}: expected an object with 'class_name' and 'config'", printable(source_));
-  if (const auto name = json["class_name"].get<std::string>(); !name.ends_with("ImageConverter"))
+  if (const auto name = json["class_name"].get<std::string>();
+      kind == Kind::layer_of_preset && !name.ends_with("ImageConverter"))
     throw bad_input("{}: expected an ImageConverter of KerasHub, got '{}'", printable(source_), printable(name));
   channels_first_ = has(json["config"], "data_format") && json["config"]["data_format"] == "channels_first";
 }
@@ -163,9 +167,13 @@ ImagePatches ImageConverter::patches_of(Tensor pixels) {
 }
 
 std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded) {
-  auto found = converter_of(loaded, "image_converter");
-  if (!found) return std::nullopt;
-  return ImageConverter(std::move(found->source), std::move(found->config));
+  if (auto found = converter_of(loaded, "image_converter"))
+    return ImageConverter(std::move(found->source), std::move(found->config));
+  const auto text = folder_config(loaded, kProcessorFile);
+  if (!text) return std::nullopt;
+  const std::string place = *loaded.weights + "/" + kProcessorFile;
+  return ImageConverter(place, converter_of_processor(io::parse_json(*text, printable(place)), printable(place)).dump(),
+                        ImageConverter::Kind::processor_of_transformers);
 }
 
 namespace {

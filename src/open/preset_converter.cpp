@@ -11,7 +11,7 @@
 namespace attn::open {
 namespace {
 
-constexpr const char* kPreprocessor = "preprocessor.json";
+constexpr const char* kPreprocessorFile = "preprocessor.json";
 
 /// Returns the config of the converter in a preprocessor's config; nothing if it has none.
 std::optional<std::string> converter_in(const nlohmann::json& preprocessor, const std::string& key) {
@@ -35,9 +35,9 @@ std::optional<ConverterText> converter_of(const LoadedModel& loaded, const std::
       return ConverterText{loaded.file, std::move(*config)};
   }
   const auto place = [&](const std::string& name) { return *loaded.weights + "/" + name; };
-  if (const auto text = folder_config(loaded, kPreprocessor))
-    if (auto config = converter_in(io::parse_json(*text, printable(place(kPreprocessor))), key))
-      return ConverterText{place(kPreprocessor), std::move(*config)};
+  if (const auto text = folder_config(loaded, kPreprocessorFile))
+    if (auto config = converter_in(io::parse_json(*text, printable(place(kPreprocessorFile))), key))
+      return ConverterText{place(kPreprocessorFile), std::move(*config)};
   const std::string own = key + ".json";
   if (auto text = folder_config(loaded, own)) return ConverterText{place(own), std::move(*text)};
   return std::nullopt;

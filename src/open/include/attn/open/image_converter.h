@@ -1,6 +1,7 @@
 // A model's own conversion of images to an input.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,11 @@ struct ImagePatches {
 /// Converts images as KerasHub's ImageConverter does: resizes, scales and shifts them.
 class ImageConverter {
  public:
+  /// A converter of KerasHub, or the layers that do the same as an image processor of transformers.
+  enum class Kind : std::uint8_t { layer_of_preset, processor_of_transformers };
   /// Takes the config of a converter: a serialized layer as JSON. `source` is its file and place, for messages. Throws
   /// Error (bad_input).
-  ImageConverter(std::string source, std::string config);
+  ImageConverter(std::string source, std::string config, Kind kind = Kind::layer_of_preset);
   ImageConverter(ImageConverter&& other) noexcept;
   ImageConverter& operator=(ImageConverter&& other) noexcept;
   ~ImageConverter();
@@ -57,8 +60,8 @@ class ImageConverter {
   std::unique_ptr<Prepared> prepared_;
 };
 
-/// Returns the converter of a task's preprocessor, or of a preset's preprocessor.json or image_converter.json; nothing
-/// if there is none. Throws Error (bad_input).
+/// Returns the converter of a task's preprocessor, of a preset's preprocessor.json or image_converter.json, or of a
+/// Hugging Face folder's preprocessor_config.json; nothing if there is none. Throws Error (bad_input).
 [[nodiscard]] std::optional<ImageConverter> image_converter_of(const LoadedModel& loaded);
 
 /// Reads JPEG and PNG files, and converts them by the model's converter for its input `input`, which takes images of
