@@ -132,7 +132,7 @@ TEST_CASE("losses: a name refers to a class or a function, and unknown names are
 }
 
 TEST_CASE("losses: ctc has a limit of steps, because each adds operations") {
-  const keras::Document document("loss", Json("ctc"));
+  const keras::Document document("loss", keras::Json("ctc"));
   const keras::LossPtr ctc = keras::read_loss(keras::Ref(document), {1, 4, 3}, {});
   for (const Dim steps : {Dim{0}, Dim{4097}}) {
     graph::Graph graph;
