@@ -87,6 +87,14 @@ bool slides(ConfigMap& map) {
   return true;
 }
 
+void window_size(ConfigMap& map) {
+  constexpr const char *kKeras = "sliding_window_size", *kKey = "sliding_window";
+  constexpr std::int64_t kDefault = 4096;
+  const bool is_off = map.reading() && map.find(kKey) && map.find(kKey)->json() == 0;
+  if (is_off && !map.flag("use_sliding_window", false)) return map.put(kKeras, kDefault, kKey);
+  map.same(kKeras, kKey, kDefault);
+}
+
 void four_times_as_wide(ConfigMap& map, const char* width) {
   constexpr const char* kKeras = "intermediate_dim";
   constexpr std::int64_t kMost = std::int64_t{1} << 40;

@@ -33,6 +33,8 @@ void even_heads(ConfigMap& map);
 /// Returns whether layers use sliding windows. In Hugging Face's config the layers from max_window_layers on have one;
 /// KerasHub's class supports all layers or none, so other configs are rejected.
 [[nodiscard]] bool slides(ConfigMap& map);
+/// Converts the size of the windows, which recent configs of transformers set to 0 if no layer has one.
+void window_size(ConfigMap& map);
 
 /// Converts the width of feed-forward layers, which in transformers is always four times the model's width `width` and
 /// has no key. Narrower layers are written padded with zeros (weights::NameTable::padded).

@@ -180,7 +180,7 @@ void sizes(ConfigMap& map) {
     map.put("use_sliding_window", map.of_keras("use_sliding_window_attention"));
     map.put("max_window_layers", 0);
   }
-  map.same("sliding_window_size", "sliding_window", 4096);
+  window_size(map);
   even_heads(map);
   map.fixed("hidden_act", {"silu"});
 }
