@@ -275,6 +275,7 @@ TEST_CASE("schemas: every --json output matches docs/schemas") {
        "tests/data/training/embedding/adam/data.npz"},
       {"embed", "tests/data/embed/bert", "--text", "mars", "--text", "a red planet"},
       {"transcribe", "tests/data/transcribe/whisper", "tests/data/transcribe/speech.wav", "--timestamps"},
+      {"transcribe", "tests/data/transcribe/whisper", "tests/data/transcribe/long.wav", "--words"},
       {"transcribe", "tests/data/transcribe/whisper", "tests/data/transcribe/speech.wav", "--language", "de", "--task",
        "translate"},
       {"transcribe", "tests/data/transcribe/moonshine", "tests/data/transcribe/speech.wav"},

@@ -1024,7 +1024,8 @@ def dinov3():
 def dinov3_oblong():
     """KerasHub's summary has another number of patches than the model if images are not square."""
     return keras_hub.models.DINOV3Backbone(
-        patch_size=2, num_layers=1, hidden_dim=8, num_heads=1, intermediate_dim=9, num_register_tokens=1, image_shape=(4, 10, 2))
+        patch_size=2, num_layers=1, hidden_dim=8, num_heads=1, intermediate_dim=9, num_register_tokens=1, image_shape=(4, 10, 2),
+        name="dinov3")
 
 
 def image_and_text(stem):
