@@ -8,8 +8,9 @@ usage: media_peers.py --python PYTHON [--attn PROGRAM] [--rounds N] [--only NAME
   transcribe  30 seconds of sound by a Whisper base, 100 tokens: attn transcribe, CTranslate2 with the features of faster-whisper
 
 A time is that of the work after the start. attn is measured as two processes, one with more inputs; the difference is the time
-of the inputs that only the second one has. A peer measures itself after it has loaded its model and run once. The results are
-compared before times are reported.
+of the inputs that only the second one has. Another process runs first, because the kernel's work for a process is longer after
+one that used much memory. A peer measures itself after it has loaded its model and run once. The results are compared before
+times are reported.
 """
 import argparse
 import json
@@ -49,7 +50,8 @@ class Embed:
     def attn(self, program, folder, threads):
         run = lambda texts: finished([program, "embed", folder / "bert", "--texts", folder / texts, "--threads", threads, "-q",
                                       "-o", folder / f"{texts}.npz"])[1]
-        seconds = run("texts.json") - run("few.json")
+        run("few.json")
+        seconds = -run("few.json") + run("texts.json")
         return seconds, np.load(folder / "texts.json.npz")["embeddings"][32:]
 
 
@@ -63,7 +65,8 @@ class Image:
             words = [word for i in range(count) for word in ("--image", folder / f"{i}.jpg")]
             return finished([program, "run", folder / "vit_preset", *words, "--threads", threads, "-q", "-o",
                              folder / f"images_{count}.npz"])[1]
-        seconds = run(9) - run(1)
+        run(1)
+        seconds = -run(1) + run(9)
         return seconds, next(iter(np.load(folder / "images_9.npz").values()))[1:]
 
 
@@ -76,8 +79,10 @@ class Transcribe:
         def run(count):
             return finished([program, "transcribe", folder / "whisper", *[folder / "sound.wav"] * count, "--language", "en", "-n",
                              100, "--threads", threads, "--json"])
+        run(1)
+        start = run(1)[1]
         text, seconds = run(3)
-        seconds -= run(1)[1]
+        seconds -= start
         return seconds, bytes_of(json.loads(text)["results"][-1]["text"])
 
 
