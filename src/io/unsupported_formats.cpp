@@ -18,6 +18,9 @@ constexpr std::string_view kPickle =
 constexpr std::string_view kCheckpoint =
     "a TensorFlow checkpoint, which is not supported; load it in Python and save it as .keras or .weights.h5";
 
+constexpr std::string_view kPointer =
+    "a Git LFS pointer in place of the file; get the file with `git lfs pull`, or download it again";
+
 /// Returns whether the file is one of those that model.save_weights of Keras 2 and tf.train.Checkpoint write, whatever
 /// their prefix.
 bool is_checkpoint(std::string_view text, std::string_view path) {
@@ -52,6 +55,7 @@ void refuse_unsupported_format(const Bytes& file, const std::string& path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return;
   if (text.starts_with("GGUF")) throw bad_input("{}: {}", printable(path), kLlamaCpp);
+  if (text.starts_with("version https://git-lfs")) throw bad_input("{}: {}", printable(path), kPointer);
   if (is_checkpoint(text, path)) throw bad_input("{}: {}", printable(path), kCheckpoint);
   for (const UnsupportedFormat& kind : kUnsupportedFormats)
     if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);

@@ -49,6 +49,14 @@ bool is_pickle(const Bytes& file) {
   return text.starts_with("\x80\x02") || text.starts_with("\x80\x04");
 }
 
+/// Returns whether a file is in the format of safetensors, or is a damaged one by its name. Throws Error (bad_input)
+/// for formats that attn knows but does not read.
+bool is_safetensors(const Bytes& file, const std::string& path) {
+  const FileKind kind = io::kind_of(file);
+  if (kind == FileKind::other) io::refuse_unsupported_format(file, path);
+  return kind == FileKind::safetensors || (kind == FileKind::other && path.ends_with(".safetensors"));
+}
+
 /// Reads all files of an index as one store.
 Store read_shards(const Bytes& index, const std::string& path) {
   io::Hdf5File all;
@@ -60,7 +68,7 @@ Store read_shards(const Bytes& index, const std::string& path) {
   for (const std::string& own_name : shard_names(index.text(), path)) {
     const std::string shard = (std::filesystem::path(path).parent_path() / own_name).string();
     const Bytes file = io::read_sibling_file(path, own_name);
-    if (io::kind_of(file) == FileKind::safetensors) {
+    if (is_safetensors(file, shard)) {
       for (NamedTensor& array : io::parse_safetensors(file, shard)) {
         if (!names.insert(array.name).second) throw twice(array.name);
         arrays.push_back(std::move(array));
@@ -88,19 +96,18 @@ Store parse_store(const Bytes& file, const std::string& path) {
         "safetensors.torch.save_file(model.state_dict(), 'weights.safetensors')",
         printable(path));
   }
+  if (is_safetensors(file, path)) return named_store(io::parse_safetensors(file, path), path);
   switch (io::kind_of(file)) {
     case FileKind::hdf5:
       return keras_store(io::read_hdf5(file, path), printable(path));
     case FileKind::zip:
       if (io::ZipReader(file, path).find("config.json") != nullptr) return parse_archive(file, path);
       return named_store(io::parse_npz(file, path), path);
-    case FileKind::safetensors:
-      return named_store(io::parse_safetensors(file, path), path);
+    case FileKind::safetensors:  // read above
+    case FileKind::other:
+      break;
     case FileKind::npy:
       throw bad_input("{}: a .npy file holds one array without a name; use .npz for weights", printable(path));
-    case FileKind::other:
-      io::refuse_unsupported_format(file, path);
-      break;
   }
   return read_shards(file, path);
 }

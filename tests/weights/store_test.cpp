@@ -140,6 +140,28 @@ TEST_CASE("store: an index may name .safetensors") {
         }).ends_with("the weight 'a' is in more than one of its files"));
 }
 
+TEST_CASE("store: a .safetensors file without a whole header is an error about safetensors, also as a shard") {
+  const TemporaryFolder folder;
+  const std::string index = R"({"weight_map": {"a": "x.safetensors"}})";
+  folder.file("model.safetensors.index.json", index);
+  for (const std::string& text : {std::string("\x10\0\0", 3), std::string("{}"), index}) {
+    CAPTURE(text);
+    const std::string path = folder.file("x.safetensors", text);
+    for (const std::string& opened : {path, folder / "model.safetensors.index.json"}) {
+      const std::string message = refusal([&] { static_cast<void>(read_store(opened)); });
+      CHECK_MESSAGE(message.find("x.safetensors") != std::string::npos, message);
+      CHECK_MESSAGE(message.find("HDF5") == std::string::npos, message);
+    }
+  }
+}
+
+TEST_CASE("store: a pointer of Git LFS is rejected with the command that gets the file") {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.file("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\n");
+  CHECK(refusal([&] { static_cast<void>(read_store(path)); }).find("git lfs pull") != std::string::npos);
+}
+
 TEST_CASE("store: a Python pickle is rejected with the way out") {
   const TemporaryFolder folder;
   write_text(folder / "old.bin", "\x80\x02}q\x01.");
