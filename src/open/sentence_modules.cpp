@@ -102,11 +102,10 @@ std::vector<Module> modules_in(const JsonFile& file) {
 
 /// Returns the name of a module's folder.
 std::string folder_of(const JsonFile& file, const Module& module) {
-  const Json& path = module.path;
-  if (!path.is_string() || path == "" || path == ".." ||
-      path.get<std::string>().find_first_of("/\\") != std::string::npos)
+  const std::string path = module.path.is_string() ? module.path.get<std::string>() : "";
+  if (path.empty() || path == ".." || path.find_first_of("/\\") != std::string::npos)
     file.fail(fmt::format("the name of a folder as the `path` of a {}", printable(shortened(module.kind))));
-  return path.get<std::string>();
+  return path;
 }
 
 /// Returns the config of a module.
