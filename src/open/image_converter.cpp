@@ -33,7 +33,7 @@ Tensor copied(const Tensor& result, const Shape& shape) {
 /// Returns the image with black margins at the right and at the bottom.
 Tensor padded(const Tensor& image, Dim height, Dim width) {
   if (image.shape()[0] == height && image.shape()[1] == width) return image;
-  const Tensor out(DType::uint8, {height, width, 3});
+  Tensor out(DType::uint8, {height, width, 3});
   const std::int64_t row = image.shape()[1] * 3;
   for (Dim y = 0; y < image.shape()[0]; ++y)
     std::memcpy(out.data() + y * width * 3, image.data() + y * row, static_cast<std::size_t>(row));
@@ -134,8 +134,8 @@ std::vector<ImagePatches> ImageConverter::padded_patches(const std::vector<std::
         throw bad_input("{}: images of {} by {} pixels, the common size of all, are too large", printable(file), height,
                         width);
       run::require_memory(fmt::format("{}: its {} by {} pixels take", printable(file), own_width, own_height),
-                          static_cast<UInt128>(own_height * own_width * 3), memory_limit(execution.memory_limit),
-                          [] { return "give a smaller image, or fewer"; });
+                          static_cast<UInt128>(own_height) * static_cast<UInt128>(own_width) * 3,
+                          memory_limit(execution.memory_limit), [] { return "give a smaller image, or fewer"; });
     }));
   }
   std::vector<ImagePatches> out;

@@ -64,7 +64,8 @@ class Whisper final : public Transcriber {
   /// Returns the seconds of a step of timestamps: one position of the encoder, two frames.
   [[nodiscard]] double step(const Tensor& features) const {
     const double seconds = static_cast<double>(*converter_.window()) / converter_.rate();
-    return seconds / static_cast<double>((features.shape()[1] + 1) / 2);
+    const Dim positions = (features.shape()[1] + 1) / 2;
+    return seconds / static_cast<double>(positions);
   }
 
   [[nodiscard]] std::pair<std::string, Id> detected(const Tensor& features) {

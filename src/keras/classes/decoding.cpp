@@ -25,9 +25,9 @@ namespace {
 ValueId front_sources(Call& call, Dim rows, Dim count) {
   const Decoding& decoding = *call.lowering().decoding;
   const Dim written = decoding.encoder ? decoding.encoder->entries : rows;
-  const double step = static_cast<double>(decoding.entries / written);
+  const Dim step = decoding.entries / written;
   graph::Builder& b = call.builder();
-  const graph::Iota sources{{written, rows / written, count}, DType::int32, 0, 0.0, step};
+  const graph::Iota sources{{written, rows / written, count}, DType::int32, 0, 0.0, static_cast<double>(step)};
   return b.reshape(b.apply(sources, {}), {rows, count});
 }
 

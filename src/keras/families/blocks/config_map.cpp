@@ -41,7 +41,8 @@ Json ConfigMap::of_keras(std::string_view key) const {
 void ConfigMap::same(std::string_view keras, std::string_view hugging_face, const std::optional<Json>& fallback) {
   if (!reading()) {
     Json value = of_keras(keras);
-    return put(hugging_face, value.is_null() && fallback ? *fallback : std::move(value));
+    if (value.is_null() && fallback) value = *fallback;
+    return put(hugging_face, std::move(value));
   }
   const auto found = find(hugging_face);
   if (!found && fallback) return put(keras, *fallback);
@@ -112,10 +113,11 @@ void ConfigMap::always(std::string_view hugging_face, const Json& value, const J
 void ConfigMap::refuse(const Ref& value, const std::string& what) const {
   if (as_keras_hub_) return;
   if (!is_converted_) unsupported(value, what);
-  Error error = value.document().error(value.pointer(), false,
-                                       "KerasHub's class of this family does not compute " + what +
-                                           "; the model can be opened like in KerasHub, which ignores it");
-  throw error.about("compat");
+  auto error = value.document().error(value.pointer(), false,
+                                      "KerasHub's class of this family does not compute " + what +
+                                          "; the model can be opened like in KerasHub, which ignores it");
+  error.about("compat");
+  throw error;
 }
 
 void ConfigMap::unsupported(const Ref& value, const std::string& what) const {

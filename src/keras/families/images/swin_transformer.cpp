@@ -98,7 +98,8 @@ class WindowAttention final : public Composite {
       return b.reshape(b.apply(slice, {heads}), {shape[0], shape[1], num_heads, dim / num_heads});
     };
     AttentionOptions how;
-    how.scale = 1.0 / std::sqrt(static_cast<double>(dim / num_heads));
+    const Dim per_head = dim / num_heads;
+    how.scale = 1.0 / std::sqrt(static_cast<double>(per_head));
     if (!call.lowering().symbolic()) how.bias = bias(call, shape[0]);
     const ValueId query = part(0), key = part(1);
     const ValueId joined = attended_heads(call, query, key, part(2), how, attention_dropout);
