@@ -67,7 +67,7 @@ TextEmbedder::TextEmbedder(const std::string& model, const Execution& execution,
       runner_(model, without_shape(execution), listener),
       batch_(execution.batch.value_or(kDefaultBatch)) {
   const LoadedModel& loaded = runner_.loaded();
-  const auto modules = is_folder(model) ? read_sentence_modules(model) : std::nullopt;
+  const auto modules = read_sentence_modules(model);
   if (!loaded.model.task() || !loaded.model.class_name().ends_with("TextEmbedder"))
     throw bad_input(
         "{}: a {} does not embed texts; expected a TextEmbedder of KerasHub, or a folder of "
@@ -78,13 +78,14 @@ TextEmbedder::TextEmbedder(const std::string& model, const Execution& execution,
   is_of_transformers_ = modules.has_value();
   length_ = length_of(loaded, modules, execution.sequence_length);
   prompt_ = prompt_of(loaded, modules, prompt_name);
+  around_ = around();
   const std::vector<std::string> inputs = loaded.model.input_names();
   has_segments_ = std::ranges::find(inputs, "segment_ids") != inputs.end();
 }
 
 EmbeddedText TextEmbedder::tokens_of(std::string_view text) const {
   const std::string whole = prompt_ + std::string(text);
-  const auto [start, end] = around();
+  const auto& [start, end] = around_;
   EmbeddedText out{tokenizer_->encode(whole), false};
   const std::int64_t most = std::max<std::int64_t>(length_ - std::ssize(start) - std::ssize(end), 0);
   if (std::ssize(out.ids) > most) {

@@ -117,7 +117,7 @@ class Objects {
 
   /// Returns the length of texts that sentence-transformers states beside the model.
   [[nodiscard]] std::optional<std::int64_t> embedder_length() const {
-    const auto modules = open::is_folder(source_) ? open::read_sentence_modules(source_) : std::nullopt;
+    const auto modules = open::read_sentence_modules(source_);
     return modules ? modules->settings.sequence_length : std::nullopt;
   }
 
@@ -179,7 +179,7 @@ void save_sentence_modules(io::AtomicFolder& folder, const open::LoadedModel& lo
   keras::EmbedderSettings settings{config["pooling_mode"].get<std::string>(), config["normalize"].get<bool>(), {}, {}};
   if (const auto task = loaded.model.task(); task->preprocessor)
     settings.sequence_length = task->preprocessor->sequence_length;
-  else if (const auto modules = open::is_folder(source) ? open::read_sentence_modules(source) : std::nullopt)
+  else if (const auto modules = open::read_sentence_modules(source))
     settings.sequence_length = modules->settings.sequence_length;
   const ordered_json& backbone = config["backbone"]["config"];
   if (backbone.value("is_embedding_model", false))

@@ -20,8 +20,8 @@ struct SentenceModules {
   std::optional<std::string> default_prompt;   ///< the name of the prompt before texts without another one
 };
 
-/// Returns the modules of a folder; nothing if it has no modules.json. Throws Error (bad_input) for files that are not
-/// in the form of sentence-transformers.
+/// Returns the modules of a folder; nothing if it has no modules.json, or is a file. Throws Error (bad_input) for files
+/// that are not in the form of sentence-transformers.
 [[nodiscard]] std::optional<SentenceModules> read_sentence_modules(const std::string& folder);
 
 /// Returns the names and texts of the files for an embedder whose vectors have `width` numbers.

@@ -55,6 +55,7 @@ class TextEmbedder {
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::int64_t batch_, length_ = 0;
   std::string prompt_;  // written before each text
+  Around around_;
   bool has_segments_;
   /// Whether the model is a folder of sentence-transformers. Its padding is behind the tokens of a text; with KerasHub,
   /// it is wherever the padding token is.
