@@ -102,7 +102,7 @@ std::vector<Module> modules_in(const JsonFile& file) {
 
 /// Returns the name of a module's folder.
 std::string folder_of(const JsonFile& file, const Module& module) {
-  const std::string path = module.path.is_string() ? module.path.get<std::string>() : "";
+  std::string path = module.path.is_string() ? module.path.get<std::string>() : "";
   if (path.empty() || path == ".." || path.find_first_of("/\\") != std::string::npos)
     file.fail(fmt::format("the name of a folder as the `path` of a {}", printable(shortened(module.kind))));
   return path;
